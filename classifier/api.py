@@ -1,0 +1,159 @@
+"""Every label, annotation, condition type, reason and group/version Muster reads or writes: names only.
+
+The keys under ``muster.dev/`` are the contract (design §2); this is their only copy in code.
+Kueue's names: Kueue ``pkg/controller/constants/constants.go``, ``apis/kueue/v1beta2`` (reference/kueue.md §1.4, §1.6).
+"""
+
+from typing import Final, NamedTuple
+
+# --- Muster's own keys ------------------------------------------------------------------------------------------
+PREFIX: Final = "muster.dev/"
+
+# On jobs, stamped at submit.
+SUBMITTED_AT: Final = PREFIX + "submitted-at"
+CAPACITY_PROFILE: Final = PREFIX + "capacity-profile"
+PREFLIGHT: Final = PREFIX + "preflight"
+# On jobs and Workloads: until when it may wait. The Workload's is the one that is enforced.
+ADMISSION_DEADLINE: Final = PREFIX + "admission-deadline"
+# On jobs (a person's request), LocalQueues, ClusterQueues and Namespaces (policy).
+ADMISSION_TIMEOUT: Final = PREFIX + "admission-timeout"
+MAX_ADMISSION_TIMEOUT: Final = PREFIX + "max-admission-timeout"
+TTL_AFTER_TIMEOUT: Final = PREFIX + "ttl-after-timeout"
+PREFLIGHT_MODE: Final = PREFIX + "preflight-mode"
+# On Namespaces: its jobs may skip preflight by PREFLIGHT_MODE.
+PREFLIGHT_OPTIONAL: Final = PREFIX + "preflight-optional"
+# On jobs, by the controller.
+ADMISSION_CLOCK: Final = PREFIX + "admission-clock"
+ADMISSION_COUNT: Final = PREFIX + "admission-count"
+ADMISSION_OUTCOME: Final = PREFIX + "admission-outcome"
+ADMISSION_OUTCOME_OF: Final = PREFIX + "admission-outcome-of"
+ADMISSION_MESSAGE: Final = PREFIX + "admission-message"
+DELETE_AFTER: Final = PREFIX + "delete-after"
+# On Workloads, by the controller.
+COMMITTED: Final = PREFIX + "admission-timeout-committed"
+CLEANUP_COMMITTED: Final = PREFIX + "cleanup-committed"
+
+OUTCOME_TIMED_OUT: Final = "TimedOut"
+
+#: The mirror: copies of a committed decision on the owner (design §3).
+MIRROR_KEYS: Final = (ADMISSION_OUTCOME, ADMISSION_OUTCOME_OF, ADMISSION_MESSAGE, DELETE_AFTER)
+#: Keys of jobs that only the controller writes; the webhook strips them from what is created (design §2, "protected").
+CONTROLLER_KEYS: Final = (ADMISSION_CLOCK, ADMISSION_DEADLINE, *MIRROR_KEYS)
+
+#: Field managers: managedFields say by these who wrote what.
+CONTROLLER_MANAGER: Final = "muster-controller"
+WEBHOOK_MANAGER: Final = "muster-webhook"
+
+# Reasons of Muster's events and profile conditions.
+EVENT_TIMED_OUT: Final = "AdmissionTimedOut"
+PROFILE_READY: Final = "Ready"
+PROVISIONING_READY: Final = "ProvisioningReady"
+
+
+class Resource(NamedTuple):
+    """One kind as the API serves it. ``path`` is the prefix of its list, without a namespace."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def root(self) -> str:
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
+        """The URL path of the collection, or of one object of it."""
+        parts = [self.root]
+        if self.namespaced and namespace:
+            parts.append(f"namespaces/{namespace}")
+        parts.append(self.plural)
+        if name:
+            parts.append(name)
+        if subresource:
+            parts.append(subresource)
+        return "/".join(parts)
+
+
+KUEUE_GROUP: Final = "kueue.x-k8s.io"
+KUEUE_VERSION: Final = "v1beta2"
+MUSTER_GROUP: Final = "muster.dev"
+
+JOBS: Final = Resource("batch", "v1", "jobs", "Job")
+PODS: Final = Resource("", "v1", "pods", "Pod")
+NODES: Final = Resource("", "v1", "nodes", "Node", namespaced=False)
+NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+SECRETS: Final = Resource("", "v1", "secrets", "Secret")
+EVENTS: Final = Resource("events.k8s.io", "v1", "events", "Event")
+WORKLOADS: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "workloads", "Workload")
+LOCAL_QUEUES: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "localqueues", "LocalQueue")
+CLUSTER_QUEUES: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "clusterqueues", "ClusterQueue", namespaced=False)
+RESOURCE_FLAVORS: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "resourceflavors", "ResourceFlavor", namespaced=False)
+ADMISSION_CHECKS: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "admissionchecks", "AdmissionCheck", namespaced=False)
+PROVISIONING_REQUEST_CONFIGS: Final = Resource(
+    KUEUE_GROUP, KUEUE_VERSION, "provisioningrequestconfigs", "ProvisioningRequestConfig", namespaced=False
+)
+PROVISIONING_REQUESTS: Final = Resource("autoscaling.x-k8s.io", "v1", "provisioningrequests", "ProvisioningRequest")
+CAPACITY_PROFILES: Final = Resource(MUSTER_GROUP, "v1alpha1", "capacityprofiles", "CapacityProfile", namespaced=False)
+ADMISSION_POLICIES: Final = Resource(
+    "admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False
+)
+ADMISSION_POLICY_BINDINGS: Final = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingadmissionpolicybindings",
+    "ValidatingAdmissionPolicyBinding",
+    namespaced=False,
+)
+MUTATING_WEBHOOKS: Final = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "mutatingwebhookconfigurations",
+    "MutatingWebhookConfiguration",
+    namespaced=False,
+)
+VALIDATING_WEBHOOKS: Final = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration",
+    namespaced=False,
+)
+
+# --- Kueue's names ----------------------------------------------------------------------------------------------
+QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"
+JOB_UID: Final = "kueue.x-k8s.io/job-uid"
+PREBUILT_WORKLOAD: Final = "kueue.x-k8s.io/prebuilt-workload-name"
+MULTIKUEUE_ORIGIN: Final = "kueue.x-k8s.io/multikueue-origin"
+ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
+MIN_PARALLELISM: Final = "kueue.x-k8s.io/job-min-parallelism"
+ELASTIC_JOB: Final = "kueue.x-k8s.io/elastic-job"
+SLICE_REPLACEMENT_FOR: Final = "kueue.x-k8s.io/workload-slice-replacement-for"
+PROVREQ_PREFIX: Final = "provreq.kueue.x-k8s.io/"
+PROVISIONING_CONTROLLER: Final = "kueue.x-k8s.io/provisioning-request"
+MULTIKUEUE_CONTROLLER: Final = "kueue.x-k8s.io/multikueue"
+#: ``Job.spec.managedBy`` of the built-in job controller; any other value is a foreign controller.
+JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
+
+# Workload condition types and the reasons that matter to us.
+QUOTA_RESERVED: Final = "QuotaReserved"
+ADMITTED: Final = "Admitted"
+PODS_READY: Final = "PodsReady"
+EVICTED: Final = "Evicted"
+FINISHED: Final = "Finished"
+ON_HOLD: Final = "OnHold"
+PODS_READY_TIMEOUT: Final = "PodsReadyTimeout"
+WAIT_FOR_START: Final = "WaitForStart"
+ACTIVE: Final = "Active"
+
+# ProvisioningRequest conditions (reference/capacity.md §1.2).
+PROVREQ_ACCEPTED: Final = "Accepted"
+PROVREQ_PROVISIONED: Final = "Provisioned"
+PROVREQ_FAILED: Final = "Failed"
+PROVREQ_BOOKING_EXPIRED: Final = "BookingExpired"
+PROVREQ_REVOKED: Final = "CapacityRevoked"

@@ -1,0 +1,229 @@
+"""One connection to the API server: credentials from the official client, raw bodies for everything else.
+
+Only this module touches the ``kubernetes`` package, and only for configuration, credentials and the pooled session
+(reference/engineering.md §A.4).
+"""
+
+import os
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+import aiohttp
+import msgspec
+from kubernetes.aio import client as official
+from kubernetes.aio import config as official_config
+
+from classifier.cluster.servertime import ServerTime
+
+JSON: Final = "application/json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+JSON_PATCH: Final = "application/json-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+
+#: Total time of one request, seconds. Longer than any sane answer, shorter than a lease.
+REQUEST_TIMEOUT: Final = 10.0
+
+
+T = TypeVar("T")
+
+
+class ClientError(Exception):
+    """The cluster cannot be reached or its configuration cannot be read; the text says what to do."""
+
+
+class ApiError(Exception):
+    """The API server answered with an error: ``status`` is the HTTP code, ``reason`` the Status reason."""
+
+    def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
+        super().__init__(f"{status} {reason}: {message}" if reason else f"{status}: {message}")
+        self.status = status
+        self.reason = reason
+        self.message = message
+        #: Seconds the server asked us to stay away, if it did.
+        self.retry_after = retry_after
+
+    @property
+    def conflict(self) -> bool:
+        return self.status == 409
+
+    @property
+    def missing(self) -> bool:
+        return self.status == 404
+
+
+class Unreachable(ClientError):
+    """No answer: refused, reset, timed out. Whether a write happened is **unknown**."""
+
+
+class _Status(msgspec.Struct):
+    reason: str | None = None
+    message: str | None = None
+
+
+def _error(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+    try:
+        decoded = msgspec.json.decode(body, type=_Status)
+        reason, message = decoded.reason or "", decoded.message or ""
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        # A proxy's HTML, a torn body: keep the first line of it for the log.
+        reason, message = "", body[:200].decode("utf-8", "replace").strip()
+    retry_after: float | None = None
+    try:
+        retry_after = max(0.0, float(headers.get("Retry-After", "")))
+    except ValueError:
+        retry_after = None
+    return ApiError(status, reason, message or "no message", retry_after)
+
+
+def _keepalive_socket(address: tuple[Any, ...]) -> socket.socket:
+    """TCP keepalive at 15 s: a watch whose peer vanished must end."""
+    family, type_, proto, _, _ = address
+    sock = socket.socket(family=family, type=type_, proto=proto)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, option):
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return sock
+
+
+class Client:
+    """Requests by path; answers as bytes. Every answer's ``Date`` feeds :attr:`time`."""
+
+    def __init__(self, api: official.ApiClient, user_agent: str) -> None:
+        self._api = api
+        self._headers = {"User-Agent": user_agent, "Accept": JSON}
+        self.time = ServerTime()
+
+    @classmethod
+    async def connect(
+        cls,
+        *,
+        kubeconfig: str | None = None,
+        context: str | None = None,
+        user_agent: str = "muster",
+        impersonate: str | None = None,
+    ) -> Self:
+        """Credentials in kubectl's order: ``--kubeconfig``, ``KUBECONFIG``, the ServiceAccount, ``~/.kube``."""
+        configuration = official.Configuration()
+        in_cluster = kubeconfig is None and "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ
+        # Python's NO_PROXY does not know CIDR ranges: inside a cluster never go through a proxy.
+        configuration.client_session_kwargs = {"trust_env": not in_cluster}
+        path = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+        try:
+            if in_cluster and context is None:
+                official_config.load_incluster_config(client_configuration=configuration)
+            else:
+                await official_config.load_kube_config(
+                    config_file=path, context=context, client_configuration=configuration, persist_config=False
+                )
+        except (official_config.ConfigException, OSError, ValueError, TypeError, KeyError) as error:
+            raise ClientError(
+                f"cannot read the cluster's configuration from {path}: {error}; "
+                "name one with --kubeconfig or the KUBECONFIG variable"
+            ) from error
+        api = official.ApiClient(configuration)
+        rest = api.rest_client
+        connector = aiohttp.TCPConnector(
+            limit=configuration.connection_pool_maxsize, ssl=rest.ssl_context, socket_factory=_keepalive_socket
+        )
+        rest.pool_manager = aiohttp.ClientSession(
+            connector=connector, trust_env=not in_cluster, read_bufsize=2**21, auto_decompress=True
+        )
+        client = cls(api, user_agent)
+        if impersonate:
+            client._headers["Impersonate-User"] = impersonate
+        return client
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._api.close()
+
+    @property
+    def host(self) -> str:
+        return str(self._api.configuration.host)
+
+    async def _prepare(
+        self, path: str, content_type: str | None
+    ) -> tuple[aiohttp.ClientSession, str, dict[str, str], dict[str, Any]]:
+        configuration = self._api.configuration
+        headers = dict(self._headers)
+        for setting in (await configuration.auth_settings()).values():
+            if setting["in"] == "header" and setting["value"]:
+                headers[setting["key"]] = setting["value"]
+        if content_type:
+            headers["Content-Type"] = content_type
+        extra: dict[str, Any] = {}
+        if configuration.tls_server_name:
+            extra["server_hostname"] = configuration.tls_server_name
+        if configuration.proxy:
+            extra["proxy"] = configuration.proxy
+        session: aiohttp.ClientSession = self._api.rest_client.pool_manager
+        return session, configuration.host + path, headers, extra
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: Any = None,
+        content_type: str = JSON,
+        timeout: float = REQUEST_TIMEOUT,
+    ) -> bytes:
+        """One request; the body of a 2xx answer.
+
+        ``body`` is encoded as JSON unless it is bytes already. Raises :class:`ApiError` for any other answer and
+        :class:`Unreachable` when there was none, in which case a write may or may not have happened.
+        """
+        data: bytes | None = None
+        if body is not None:
+            data = body if isinstance(body, bytes) else msgspec.json.encode(body)
+        session, url, headers, extra = await self._prepare(path, content_type if data is not None else None)
+        try:
+            async with session.request(
+                method,
+                url,
+                params=params,
+                data=data,
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=timeout),
+                **extra,
+            ) as response:
+                self.time.observe(response.headers.get("Date"))
+                payload = await response.read()
+                if not 200 <= response.status < 300:
+                    raise _error(response.status, response.headers, payload)
+                return payload
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Unreachable(
+                f"no answer from {self.host} to {method} {path}: {error or type(error).__name__}"
+            ) from error
+
+    async def get(self, path: str, type_: type[T], *, params: Mapping[str, str] | None = None) -> T:
+        """One object, decoded. A 404 raises :class:`ApiError` with ``missing``."""
+        return msgspec.json.decode(await self.request("GET", path, params=params), type=type_)
+
+    @asynccontextmanager
+    async def stream(self, path: str, *, params: Mapping[str, str], idle: float) -> AsyncIterator[aiohttp.StreamReader]:
+        """A watch's body. ``idle`` seconds without a byte end it with :class:`Unreachable`."""
+        session, url, headers, extra = await self._prepare(path, None)
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=REQUEST_TIMEOUT, sock_read=idle)
+        try:
+            async with session.get(url, params=params, headers=headers, timeout=limits, **extra) as response:
+                self.time.observe(response.headers.get("Date"))
+                if response.status != 200:
+                    raise _error(response.status, response.headers, await response.read())
+                yield response.content
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Unreachable(f"the watch of {path} broke: {error or type(error).__name__}") from error

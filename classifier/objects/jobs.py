@@ -1,0 +1,27 @@
+"""Job kinds. The next kind goes here, beside its view in ``state/kinds`` and its gang in ``fit/kinds``."""
+
+from classifier.objects.meta import Conditioned, Meta, Obj
+from classifier.objects.pods import PodTemplate
+
+
+class JobSpec(Obj):
+    suspend: bool | None = None
+    parallelism: int | None = None
+    completions: int | None = None
+    managed_by: str | None = None
+    template: PodTemplate | None = None
+
+
+class JobStatus(Conditioned):
+    active: int | None = None
+    ready: int | None = None
+    succeeded: int | None = None
+    failed: int | None = None
+    terminating: int | None = None
+    start_time: str | None = None
+    completion_time: str | None = None
+
+
+class Job(Meta):
+    spec: JobSpec | None = None
+    status: JobStatus | None = None

@@ -1,0 +1,127 @@
+"""Pods and their templates: what preflight needs to place them."""
+
+from typing import Any
+
+import msgspec
+
+from classifier.objects.meta import Conditioned, Meta, Metadata, Obj, Quantity
+
+
+class ResourceRequirements(Obj):
+    requests: dict[str, Quantity] | None = None
+    limits: dict[str, Quantity] | None = None
+    claims: list[dict[str, Any]] | None = None
+
+
+class ContainerPort(Obj):
+    container_port: int | None = None
+    host_port: int | None = None
+    host_ip: str | None = msgspec.field(default=None, name="hostIP")
+    protocol: str | None = None
+
+
+class Container(Obj):
+    name: str = ""
+    resources: ResourceRequirements | None = None
+    restart_policy: str | None = None
+    ports: list[ContainerPort] | None = None
+
+
+class Expression(Obj):
+    """A selector requirement: of labels (In, NotIn, Exists, DoesNotExist) or of nodes (also Gt, Lt)."""
+
+    key: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class LabelSelector(Obj):
+    match_labels: dict[str, str] | None = None
+    match_expressions: list[Expression] | None = None
+
+
+class NodeSelectorTerm(Obj):
+    match_expressions: list[Expression] | None = None
+    match_fields: list[Expression] | None = None
+
+
+class NodeSelector(Obj):
+    node_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+class NodeAffinity(Obj):
+    required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+
+
+class PodAffinityTerm(Obj):
+    topology_key: str = ""
+    label_selector: LabelSelector | None = None
+    namespace_selector: LabelSelector | None = None
+    namespaces: list[str] | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class PodAffinity(Obj):
+    required: list[PodAffinityTerm] | None = msgspec.field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(Obj):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Toleration(Obj):
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+
+
+class Taint(Obj):
+    key: str = ""
+    value: str | None = None
+    effect: str = ""
+
+
+class Volume(Obj):
+    name: str = ""
+    persistent_volume_claim: dict[str, Any] | None = None
+    ephemeral: dict[str, Any] | None = None
+
+
+class PodSpec(Obj):
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    resources: ResourceRequirements | None = None
+    overhead: dict[str, Quantity] | None = None
+    node_selector: dict[str, str] | None = None
+    node_name: str | None = None
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] | None = None
+    volumes: list[Volume] | None = None
+    host_network: bool | None = None
+    runtime_class_name: str | None = None
+    resource_claims: list[dict[str, Any]] | None = None
+    scheduling_gates: list[dict[str, Any]] | None = None
+    topology_spread_constraints: list[dict[str, Any]] | None = None
+
+
+class PodTemplate(Obj):
+    metadata: Metadata | None = None
+    spec: PodSpec | None = None
+
+
+class PodStatus(Conditioned):
+    phase: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    start_time: str | None = None
+
+
+class Pod(Meta):
+    spec: PodSpec | None = None
+    status: PodStatus | None = None
