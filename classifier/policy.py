@@ -1,0 +1,111 @@
+"""How long a job may wait for admission: the first source that says so, capped by the smallest maximum (design §3).
+
+Pure. A value that is no duration is skipped with a warning that names the object, the key and the value: a typo in a
+policy must neither end a job early nor pass in silence.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from classifier import api
+from classifier.instant import parse_duration
+from classifier.objects import CapacityProfile, ClusterQueue, LocalQueue, Meta, Namespace
+
+#: Where a timeout came from, for people: ``job``, ``LocalQueue/gpu``, ``CapacityProfile/gpu-a100-8``, ``default``.
+JOB_SOURCE = "job"
+DEFAULT_SOURCE = "default"
+
+
+class Timeout(NamedTuple):
+    """A bound on the wait for admission. ``millis`` is after the cap."""
+
+    millis: int
+    source: str
+    capped_by: str | None = None
+
+
+class Resolved(NamedTuple):
+    """``timeout`` is None where nothing bounds the wait."""
+
+    timeout: Timeout | None
+    warnings: tuple[str, ...] = ()
+
+
+class Policies(msgspec.Struct, frozen=True):
+    """Everything that may speak about one job's wait, besides the job itself. ``default``s are milliseconds."""
+
+    local_queue: LocalQueue | None = None
+    cluster_queue: ClusterQueue | None = None
+    profiles: tuple[CapacityProfile, ...] = ()
+    namespace: Namespace | None = None
+    default: int | None = None
+    max_default: int | None = None
+
+
+class _Said(NamedTuple):
+    source: str
+    field: str
+    text: str
+
+
+def profiles_for(
+    cluster_queue: ClusterQueue | None, profiles: Iterable[CapacityProfile]
+) -> tuple[CapacityProfile, ...]:
+    """The profiles that speak for a ClusterQueue, by name."""
+    if cluster_queue is None:
+        return ()
+    return tuple(sorted((p for p in profiles if p.applies_to(cluster_queue)), key=lambda profile: profile.name))
+
+
+def _annotated(objects: Iterable[tuple[str, Meta | None]], key: str) -> Iterator[_Said]:
+    for kind, obj in objects:
+        text = obj.annotation(key) if obj else None
+        if obj is not None and text is not None:
+            yield _Said(f"{kind}/{obj.name}", key, text)
+
+
+def timeout_of(annotations: Mapping[str, str] | None, policies: Policies) -> Resolved:
+    """The bound of one job: its request, LocalQueue, ClusterQueue, profile, Namespace, default; then the caps."""
+    warnings: list[str] = []
+
+    def read(said: Iterable[_Said]) -> list[Timeout]:
+        found = []
+        for source, field, text in said:
+            try:
+                found.append(Timeout(parse_duration(text), source))
+            except ValueError as error:
+                warnings.append(f"{source}: {field}: {error}; ignored")
+        return found
+
+    profiles = [(f"CapacityProfile/{p.name}", p.spec.admission) for p in policies.profiles if p.spec.admission]
+    queues: list[tuple[str, Meta | None]] = [
+        ("LocalQueue", policies.local_queue),
+        ("ClusterQueue", policies.cluster_queue),
+    ]
+    namespace: list[tuple[str, Meta | None]] = [("Namespace", policies.namespace)]
+    request = (annotations or {}).get(api.ADMISSION_TIMEOUT)
+    asked = [_Said(JOB_SOURCE, api.ADMISSION_TIMEOUT, request)] if request is not None else []
+
+    candidates = (
+        read(asked),
+        read(_annotated(queues[:1], api.ADMISSION_TIMEOUT)),
+        read(_annotated(queues[1:], api.ADMISSION_TIMEOUT)),
+        read(_Said(name, "spec.admission.timeout", a.timeout) for name, a in profiles if a.timeout is not None),
+        read(_annotated(namespace, api.ADMISSION_TIMEOUT)),
+        [] if policies.default is None else [Timeout(policies.default, DEFAULT_SOURCE)],
+    )
+    caps = (
+        read(_annotated([*queues, *namespace], api.MAX_ADMISSION_TIMEOUT))
+        + read(
+            _Said(name, "spec.admission.maxTimeout", a.max_timeout) for name, a in profiles if a.max_timeout is not None
+        )
+        + ([] if policies.max_default is None else [Timeout(policies.max_default, DEFAULT_SOURCE)])
+    )
+    chosen = next((min(level) for level in candidates if level), None)
+    if chosen is not None and caps:
+        cap = min(caps)
+        if cap.millis < chosen.millis:
+            chosen = Timeout(cap.millis, chosen.source, cap.source)
+    return Resolved(chosen, tuple(warnings))
