@@ -1,0 +1,1 @@
+"""What an object is doing: views of job kinds here, the rules of reference/classification.md beside them."""

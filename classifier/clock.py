@@ -1,0 +1,294 @@
+"""Is the wait for admission counting, since when, until when (design §3, "Clock" and "Announce before acting").
+
+Pure: a copy of the Workload, its owner, its LocalQueue, the timeout and the time in; a :class:`Reading` out. The
+ledger on the owner is the clock's memory, because Kueue may delete and re-create the Workload at any time
+(reference/kueue.md §0, 8). All instants and durations are milliseconds.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from classifier import api
+from classifier.instant import MINUTE, format_instant, instant_or_none, parse_instant
+from classifier.objects import LocalQueue, Meta, Workload
+from classifier.policy import Timeout
+
+#: The longest notice given by default before a deadline that nobody had seen is enforced.
+MAX_NOTICE = 10 * MINUTE
+#: More attempts than this in a ledger are nobody's doing but a forger's.
+_MAX_ATTEMPT = 1_000_000
+
+
+class Standing(StrEnum):
+    """What the wait is doing."""
+
+    WAITING = "waiting"  # it counts
+    PAUSED = "paused"  # gated, held, or its queue does not run
+    ADMITTED = "admitted"  # between admission and start: nothing is committed
+    STARTED = "started"  # the wait is over
+    FINISHED = "finished"  # so is the job, or the Workload is being deleted
+    DEACTIVATED = "deactivated"  # somebody else set active=false
+    COMMITTED = "committed"  # we did
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    """The clock's memory, on the owner as ``muster.dev/admission-clock``.
+
+    ``queue`` says what a pause (``paused``, its begin) is for: the LocalQueue that does not run, ``""`` a gate or a
+    hold, None a deactivation, which ends with a new attempt instead of a moved origin.
+    """
+
+    uid: str
+    origin: int
+    attempt: int = 1
+    started: int | None = None
+    paused: int | None = None
+    queue: str | None = None
+
+
+class _LedgerText(msgspec.Struct, omit_defaults=True):
+    uid: str
+    origin: str
+    attempt: int = 1
+    started: str | None = None
+    paused: str | None = None
+    queue: str | None = None
+
+
+class Marker(msgspec.Struct, frozen=True):
+    """A decision on a Workload: ``<RFC 3339> attempt=<n> uid=<workload uid>``."""
+
+    at: int
+    attempt: int
+    uid: str
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What the clock says of one copy.
+
+    ``ledger`` and ``deadline`` are what owner and Workload ought to show (None: nothing); ``policy_at`` is where the
+    policy alone would put the deadline. ``due`` means: on this very copy the shown deadline has passed, the policy
+    agrees, and the gang still waits.
+    """
+
+    standing: Standing
+    cause: str = ""
+    ledger: Ledger | None = None
+    policy_at: int | None = None
+    deadline: int | None = None
+    due: bool = False
+
+
+def parse_ledger(owner: Meta) -> Ledger | None:
+    """The owner's ledger; None if absent, unreadable or of another object (copied manifests, MultiKueue's clones)."""
+    text = owner.annotation(api.ADMISSION_CLOCK)
+    if not text:
+        return None
+    try:
+        raw = msgspec.json.decode(text, type=_LedgerText)
+        ledger = Ledger(
+            raw.uid,
+            parse_instant(raw.origin),
+            raw.attempt,
+            parse_instant(raw.started) if raw.started else None,
+            parse_instant(raw.paused) if raw.paused else None,
+            raw.queue,
+        )
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return ledger if ledger.uid == owner.uid and 1 <= ledger.attempt <= _MAX_ATTEMPT else None
+
+
+def format_ledger(ledger: Ledger) -> str:
+    """Compact JSON, keys in the order of the contract, nulls left out."""
+
+    def text(at: int | None) -> str | None:
+        return None if at is None else format_instant(at)
+
+    raw = _LedgerText(
+        ledger.uid,
+        format_instant(ledger.origin),
+        ledger.attempt,
+        text(ledger.started),
+        text(ledger.paused),
+        ledger.queue,
+    )
+    return msgspec.json.encode(raw).decode()
+
+
+def parse_marker(workload: Workload) -> Marker | None:
+    """The marker, if it speaks of this very Workload; it is a decision only while the Workload is inactive."""
+    parts = (workload.annotation(api.COMMITTED) or "").split(" ")
+    if len(parts) != 3 or not parts[1].startswith("attempt=") or parts[2] != f"uid={workload.uid}":
+        return None
+    number = parts[1].removeprefix("attempt=")
+    at = instant_or_none(parts[0])
+    if at is None or not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= _MAX_ATTEMPT:
+        return None
+    return Marker(at, int(number), workload.uid)
+
+
+def format_marker(marker: Marker) -> str:
+    return f"{format_instant(marker.at)} attempt={marker.attempt} uid={marker.uid}"
+
+
+def committed(workload: Workload) -> Marker | None:
+    """The live decision: marked and inactive."""
+    return None if workload.active else parse_marker(workload)
+
+
+def settled(workload: Workload) -> bool:
+    """A decision that no admission can undo any more, as far as the Workload shows; its owner must be suspended too."""
+    return (
+        committed(workload) is not None
+        and not workload.is_true(api.QUOTA_RESERVED)
+        and not workload.is_true(api.ADMITTED)
+    )
+
+
+def shown_deadline(obj: Meta) -> int | None:
+    """The deadline an object shows; None if it shows none that can be read."""
+    return instant_or_none(obj.annotation(api.ADMISSION_DEADLINE))
+
+
+def has_started(workload: Workload) -> bool:
+    """Whether the gang has started, now or in a past that only traces tell of; in doubt it has.
+
+    With Kueue's waitForPodsReady the PodsReady condition exists even on pending Workloads, and only it counts.
+    The Admitted condition is absent until the first admission (Kueue: pkg/workload/admissionchecks.go
+    SyncAdmittedCondition), so a False one is the trace of an admission; it was no start only if every eviction since
+    says that the pods never became ready.
+    """
+    admitted, ready = (
+        workload.status.condition(t) if workload.status else None for t in (api.ADMITTED, api.PODS_READY)
+    )
+    if ready is not None and (ready.true or ready.reason == "WaitForRecovery"):
+        return True
+    if admitted is None:
+        return False
+    if admitted.true:
+        return ready is None
+    stats = workload.status.scheduling_stats if workload.status else None
+    evictions = (stats.evictions if stats else None) or ()
+    never_ready = bool(evictions) and all(
+        e.reason == api.PODS_READY_TIMEOUT and e.underlying_cause == api.WAIT_FOR_START for e in evictions
+    )
+    return not never_ready
+
+
+def _standing(workload: Workload, queue: LocalQueue | None, ledger: Ledger | None) -> tuple[Standing, str]:
+    if workload.metadata.deletion_timestamp or workload.is_true(api.FINISHED):
+        return Standing.FINISHED, ""
+    if not workload.active:
+        return (Standing.COMMITTED if parse_marker(workload) else Standing.DEACTIVATED), ""
+    if (ledger is not None and ledger.started is not None) or has_started(workload):
+        return Standing.STARTED, ""
+    if workload.is_true(api.ADMITTED):
+        return Standing.ADMITTED, ""
+    if workload.annotation(api.ADMISSION_GATED_BY):
+        return Standing.PAUSED, f"gated by {workload.annotation(api.ADMISSION_GATED_BY)}"
+    reserved = workload.condition(api.QUOTA_RESERVED)
+    if reserved is not None and not reserved.true and reserved.reason == api.ON_HOLD:
+        return Standing.PAUSED, "on hold"
+    if queue is None:
+        return Standing.PAUSED, f"LocalQueue {workload.queue_name} does not exist"
+    if queue.status is None or not queue.status.is_true(api.ACTIVE):
+        return Standing.PAUSED, f"LocalQueue {queue.name} is not active"
+    return Standing.WAITING, ""
+
+
+def _pause_begin(workload: Workload, queue: LocalQueue | None, cause: str, ledger: Ledger, now: int) -> int:
+    """When a pause first seen now began: the queue's own transition where it has one, never before the origin."""
+    condition = queue.status.condition(api.ACTIVE) if queue and queue.status and "not active" in cause else None
+    since = instant_or_none(condition.last_transition_time) if condition else None
+    return now if since is None else min(max(since, ledger.origin), now)
+
+
+def _advance(
+    ledger: Ledger, workload: Workload, queue: LocalQueue | None, standing: Standing, cause: str, now: int
+) -> Ledger:
+    """The ledger after this look."""
+    marker = parse_marker(workload)
+    if workload.active and marker is not None and marker.attempt >= ledger.attempt:
+        # Reactivated over a decision: a new attempt, with a clock that starts now.
+        ledger = Ledger(ledger.uid, now, marker.attempt + 1)
+    match standing:
+        case Standing.FINISHED | Standing.COMMITTED:
+            return ledger
+        case Standing.PAUSED:
+            if ledger.paused is None:
+                begin = _pause_begin(workload, queue, cause, ledger, now)
+                name = queue.name if queue and "not active" in cause else ""
+                return msgspec.structs.replace(ledger, paused=begin, queue=name)
+            if ledger.queue is None:
+                return msgspec.structs.replace(_new_attempt(ledger, now), paused=now, queue="")
+            return ledger
+        case Standing.DEACTIVATED:
+            if ledger.started is not None or (ledger.paused is not None and ledger.queue is None):
+                return ledger
+            return msgspec.structs.replace(_resumed(ledger, now), paused=now, queue=None)
+        case Standing.STARTED if ledger.started is None:
+            return msgspec.structs.replace(_resumed(ledger, now), started=now)
+    return _resumed(ledger, now)
+
+
+def _new_attempt(ledger: Ledger, now: int) -> Ledger:
+    return Ledger(ledger.uid, now, ledger.attempt + 1)
+
+
+def _resumed(ledger: Ledger, now: int) -> Ledger:
+    """The ledger without its pause: the origin moves by its length; after a deactivation the clock starts anew."""
+    if ledger.paused is None:
+        return ledger
+    if ledger.queue is None:
+        return _new_attempt(ledger, now)
+    return msgspec.structs.replace(ledger, origin=ledger.origin + max(0, now - ledger.paused), paused=None, queue=None)
+
+
+def notice_of(timeout: Timeout, notice: int | None) -> int:
+    """How long a deadline is shown before it is enforced: the value, or half the timeout, at most 10 min."""
+    return min(timeout.millis // 2, MAX_NOTICE) if notice is None else notice
+
+
+def announce(shown: int | None, policy_at: int, now: int, notice: int) -> int:
+    """The deadline to show. Later policy moves it; an earlier one never below ``now + notice``."""
+    earliest = max(policy_at, now + notice)
+    if shown is None:
+        return earliest
+    return policy_at if policy_at >= shown else min(shown, earliest)
+
+
+def read(
+    workload: Workload,
+    owner: Meta,
+    queue: LocalQueue | None,
+    timeout: Timeout | None,
+    now: int,
+    notice: int | None = None,
+) -> Reading:
+    """Read the clock on this very copy. ``notice`` None means the default of :func:`notice_of`."""
+    known = parse_ledger(owner)
+    standing, cause = _standing(workload, queue, known)
+    if known is None and (timeout is None or standing in (Standing.FINISHED, Standing.STARTED)):
+        # No policy touches it, or there is no wait to remember: not a single write.
+        return Reading(standing, cause)
+    first = Ledger(owner.uid, instant_or_none(workload.metadata.creation_timestamp) or now)
+    ledger = _advance(known or first, workload, queue, standing, cause, now)
+    shown = shown_deadline(workload)
+    if standing not in (Standing.WAITING, Standing.ADMITTED, Standing.PAUSED):
+        return Reading(standing, cause, ledger, None, shown)
+    if timeout is None:
+        return Reading(standing, cause, ledger)
+    if standing is Standing.PAUSED:
+        return Reading(standing, cause, ledger, None, shown)
+    policy_at = ledger.origin + timeout.millis
+    # What was shown binds only within the attempt it was shown for, and only where the ledger vouches for it.
+    same_attempt = known is not None and ledger.attempt == known.attempt
+    before: int | None = None
+    if same_attempt:
+        # A re-created Workload takes over what its owner shows.
+        before = shown if shown is not None else shown_deadline(owner)
+    deadline = announce(before, policy_at, now, notice_of(timeout, notice))
+    due = standing is Standing.WAITING and same_attempt and shown is not None and now >= max(shown, policy_at)
+    return Reading(standing, cause, ledger, policy_at, deadline, due)

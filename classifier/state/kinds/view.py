@@ -1,0 +1,20 @@
+"""What Muster must know of a job kind to bound its wait, in one struct."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from classifier.api import Resource
+from classifier.objects import Meta
+
+
+class KindView(msgspec.Struct, frozen=True):
+    """One kind that Kueue suspends and resumes. The functions take an object of ``type_``."""
+
+    resource: Resource
+    type_: type[Meta]
+    #: Whether it is stopped: nothing of it may run.
+    suspended: Callable[[Any], bool]
+    #: Whether another controller than the kind's own runs it (MultiKueue's clones among them).
+    managed_elsewhere: Callable[[Any], bool]
