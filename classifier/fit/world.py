@@ -1,0 +1,35 @@
+"""The world a gang is judged in: one snapshot of what an administrator declared and what stands in the cluster."""
+
+from dataclasses import dataclass, field
+
+from classifier.objects import (
+    AdmissionCheck,
+    CapacityProfile,
+    ClusterQueue,
+    LocalQueue,
+    Namespace,
+    Node,
+    ResourceFlavor,
+)
+
+
+@dataclass(slots=True)
+class World:
+    """Read, never written, by the judgement. An object that is missing here leads to ``unknown``, never to a denial.
+
+    ``local_queues`` is keyed by ``namespace/name``, every other map by name. ``nodes`` is None where nodes may not be
+    read: the declared figures then stand alone. ``admission_checks`` tells a MultiKueue queue from others: name every
+    check of the queues that are judged, or nothing there is ever denied.
+    """
+
+    profiles: list[CapacityProfile] = field(default_factory=list)
+    cluster_queues: dict[str, ClusterQueue] = field(default_factory=dict)
+    local_queues: dict[str, LocalQueue] = field(default_factory=dict)
+    flavors: dict[str, ResourceFlavor] = field(default_factory=dict)
+    admission_checks: dict[str, AdmissionCheck] = field(default_factory=dict)
+    namespaces: dict[str, Namespace] = field(default_factory=dict)
+    nodes: list[Node] | None = None
+    #: When this snapshot was last known to be current, in ms; None: made for this judgement, so of age 0.
+    observed_at: int | None = None
+    #: The installation allows every namespace to skip preflight (else only those that carry ``preflight-optional``).
+    preflight_optional: bool = False
