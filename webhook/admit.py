@@ -1,0 +1,33 @@
+"""What the validating review answers to a verdict. Pure.
+
+The line of a denial is an interface (tests and the command line read it), so it is sent exactly as the verdict has it;
+what a program wants to know is in ``details.causes``.
+"""
+
+from collections.abc import Sequence
+
+from classifier.fit import Outcome, PodSetVerdict, Verdict
+from webhook.review import Answer, Cause, Denial
+
+
+def answer(verdict: Verdict, notices: Sequence[str] = ()) -> Answer:
+    """Denied where the verdict says so, else allowed with its warnings. ``notices`` are about policies, not the fit.
+
+    Of all these only the first two reach the user: what the job's author wrote wrong comes before what others did.
+    """
+    own = [n for n in notices if n.startswith("job:")]
+    others = [n for n in notices if not n.startswith("job:")]
+    warnings = tuple(f"muster: {text}" for text in (*own, *verdict.warnings, *others))
+    if not verdict.denied:
+        return Answer(warnings=warnings)
+    causes = tuple(_cause(p) for p in verdict.pod_sets if p.verdict is Outcome.NEVER_FITS)
+    return Answer(denial=Denial(verdict.line, causes), warnings=warnings)
+
+
+def _cause(podset: PodSetVerdict) -> Cause:
+    what = podset.resource or podset.binding or "capacity"
+    where = podset.pool or podset.flavor
+    message = f"needs {podset.needs} {what}" + (f" of {where}" if where else "") + f", at most {podset.limit}"
+    if podset.source:
+        message += f" ({podset.source}" + (f", {podset.age_seconds}s old" if podset.age_seconds else "") + ")"
+    return Cause(reason=podset.binding or "capacity", message=message, field=f"podSets[{podset.name}]")

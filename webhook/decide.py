@@ -1,0 +1,109 @@
+"""The two decisions, each from one review to one answer: read the object, take a view, judge, stamp or deny.
+
+All judgement is elsewhere and pure (``classifier.fit``, ``classifier.policy``, ``webhook.stamp``, ``webhook.admit``);
+this is the order in which it is asked, and what is counted and logged on the way.
+"""
+
+import logging
+from typing import Final, Protocol
+
+from classifier import api
+from classifier.cluster.servertime import ServerTime
+from classifier.fit import Outcome, Verdict, judge
+from classifier.objects import Meta
+from classifier.policy import timeout_of
+from webhook import admit, kinds, stamp
+from webhook.metrics import Metrics
+from webhook.review import ALLOWED, Answer, Request
+from webhook.snapshot import Unavailable, View
+
+log = logging.getLogger(__name__)
+
+_OFF: Final = "Off"
+
+
+class Views(Protocol):
+    """What :class:`webhook.snapshot.Snapshot` offers to a decision."""
+
+    async def view(self, namespace: str, queue: str) -> View: ...
+
+
+class Reviewer:
+    """Answers for both phases. Dry runs get the same answers and leave no trace in the counters of record."""
+
+    def __init__(self, snapshot: Views, time: ServerTime, metrics: Metrics) -> None:
+        self._snapshot = snapshot
+        self._time = time
+        self._metrics = metrics
+
+    async def mutate(self, request: Request) -> Answer:
+        """Stamps for a job that a policy touches; Muster's keys taken off a copied manifest; else nothing."""
+        try:
+            obj = self._reviewed(request)
+        except kinds.Unreadable:
+            return ALLOWED  # the validating review tells the user
+        if obj is None:
+            return ALLOWED
+        now = self._time.now()
+        current = obj.metadata.annotations or {}
+        queue = obj.label(api.QUEUE_NAME)
+        if not queue:
+            return Answer(stamp.patch(obj, {}))
+        try:
+            view = await self._snapshot.view(obj.namespace, queue)
+        except Unavailable:
+            return Answer(stamp.patch(obj, stamp.kept(current, now)))
+        timeout = timeout_of(current, view.policies).timeout
+        profiles = tuple(profile.name for profile in view.policies.profiles)
+        # Judging is the expensive part, and a job without a profile gets no preflight stamp.
+        verdict = judge(obj, view.world, now) if profiles else None
+        return Answer(
+            stamp.patch(obj, stamp.wanted(current, timeout=timeout, profiles=profiles, verdict=verdict, now=now))
+        )
+
+    async def validate(self, request: Request) -> Answer:
+        """Denied where the verdict denies; warned where it warns; allowed."""
+        try:
+            obj = self._reviewed(request)
+        except kinds.Unreadable as error:
+            self._metrics.errors.labels("object").inc()
+            return Answer(warnings=(f"muster: this {request.kind.kind} cannot be read: {error}",))
+        queue = obj.label(api.QUEUE_NAME) if obj else None
+        if obj is None or not queue:
+            return ALLOWED
+        try:
+            view = await self._snapshot.view(obj.namespace, queue)
+        except Unavailable as error:
+            if not request.dry_run:
+                self._metrics.skipped.labels(error.cause).inc()
+            return Answer(warnings=(f"muster: {error}",))
+        verdict = judge(obj, view.world, self._time.now())
+        self._record(request, obj, verdict, covered=bool(view.policies.profiles))
+        return admit.answer(verdict, timeout_of(obj.metadata.annotations, view.policies).warnings)
+
+    def _reviewed(self, request: Request) -> Meta | None:
+        """The object to decide about, or None where nothing is to be decided. Raises :class:`kinds.Unreadable`."""
+        if request.operation != "CREATE" or request.sub_resource:
+            return None
+        obj = kinds.decode(request.kind.group, request.kind.version, request.kind.kind, request.object)
+        if obj is None or kinds.not_ours(obj):
+            return None
+        obj.metadata.namespace = obj.metadata.namespace or request.namespace
+        return obj
+
+    def _record(self, request: Request, obj: Meta, verdict: Verdict, covered: bool) -> None:
+        if request.dry_run or not covered:
+            return
+        fields = {
+            "kind": request.kind.kind,
+            "namespace": obj.namespace,
+            "job": obj.name or obj.metadata.generate_name,
+            "user": request.user_info.username if request.user_info else "",
+        }
+        self._metrics.verdicts.labels(verdict.outcome.value, verdict.mode or _OFF).inc()
+        if verdict.outcome is Outcome.SKIPPED and obj.annotation(api.PREFLIGHT_MODE) == _OFF:
+            self._metrics.skipped.labels("break-glass").inc()
+            log.warning("a job skipped preflight by its own annotation", extra=fields)
+        if verdict.denied:
+            self._metrics.denials.labels(verdict.profile or "").inc()
+            log.info("denied a job", extra={**fields, "line": verdict.line})

@@ -1,0 +1,93 @@
+"""The two listeners and how they end.
+
+kube-apiserver keeps idle connections for 90 s and may post into a pod that is terminating, without a second try
+(kubernetes/kubernetes#127335). So idle connections outlive its patience, and after SIGTERM the listener goes on for a
+while, closing each connection with its answer, until endpoints have forgotten us (gatekeeper#3780).
+"""
+
+import asyncio
+import logging
+import ssl
+from typing import Final
+
+from aiohttp import web
+
+from webhook import health, pipeline
+from webhook.authority import Authority
+from webhook.decide import Reviewer
+from webhook.metrics import Metrics
+from webhook.settings import Settings
+from webhook.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
+
+#: Seconds. Above kube-apiserver's 90; aiohttp's one knob also ends connections that send nothing or half a header.
+KEEPALIVE: Final = 300.0
+#: Seconds aiohttp reads on after refusing a body, so that the refusal arrives before the connection is reset.
+LINGER: Final = 2.0
+#: Seconds for answers under way when the listener closes. Longer than any review takes.
+LAST_ANSWERS: Final = 5.0
+
+
+class Server:
+    """TLS for reviews, plain HTTP for probes and metrics."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        context: ssl.SSLContext,
+        *,
+        reviewer: Reviewer,
+        snapshot: Snapshot,
+        authority: Authority,
+        metrics: Metrics,
+    ) -> None:
+        self.draining = False
+        self._settings = settings
+        self._context = context
+
+        async def serving() -> str | None:
+            return "stopping" if self.draining else None
+
+        async def synced() -> str | None:
+            return snapshot.trouble
+
+        async def trusted() -> str | None:
+            return authority.trouble
+
+        async def own_port() -> str | None:
+            return await health.served_as_intended(
+                authority, settings.bind_address, settings.port, settings.server_name
+            )
+
+        checks = {"serving": serving, "snapshot": synced, "trust": trusted, "tls": own_port}
+        reviews = web.Application(client_max_size=pipeline.BODY_LIMIT)
+        for phase, decide in (("mutate", reviewer.mutate), ("validate", reviewer.validate)):
+            handler = pipeline.endpoint(phase, decide, metrics, closing=lambda: self.draining)
+            reviews.router.add_post(f"/{phase}", handler)
+        self._reviews = web.AppRunner(
+            reviews,
+            keepalive_timeout=KEEPALIVE,
+            lingering_time=LINGER,
+            shutdown_timeout=LAST_ANSWERS,
+            access_log=None,
+        )
+        self._probes = web.AppRunner(health.application(checks, metrics), access_log=None, shutdown_timeout=1.0)
+
+    async def start(self) -> None:
+        """Listen on both ports. Raises OSError when one cannot be had."""
+        settings = self._settings
+        await self._probes.setup()
+        await self._reviews.setup()
+        await web.TCPSite(self._probes, settings.bind_address, settings.metrics_port).start()
+        await web.TCPSite(self._reviews, settings.bind_address, settings.port, ssl_context=self._context).start()
+
+    async def drain(self, seconds: float) -> None:
+        """Not ready from now on, yet still answering for ``seconds``."""
+        self.draining = True
+        log.info("draining", extra={"seconds": seconds})
+        await asyncio.sleep(seconds)
+
+    async def stop(self) -> None:
+        await self._reviews.cleanup()
+        await self._probes.cleanup()

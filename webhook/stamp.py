@@ -1,0 +1,90 @@
+"""What the mutating review changes on a job that is created. Pure: object, world and instant in, JSON Patch out.
+
+A patch that does not apply rejects the job even where the webhook fails open (reference/engineering.md §0.6), and the
+API server may ask about our own output again (``reinvocationPolicy: IfNeeded``). So the patch is a function of what the
+object shows: it always applies, and asked again with our stamps in place it is empty.
+
+Ours or copied? A manifest saved with ``kubectl get -o yaml`` and created anew carries the stamps of its former life,
+and nothing in a review tells it from a re-invocation (the object has no uid yet, each call has its own). What does is
+time: a re-invocation comes within the one API request, which ends after 60 s at most, so a ``submitted-at`` within
+:data:`FRESH` of now is kept and anything else replaced. Should somebody copy a manifest faster than that, its deadline
+shows at most that much too early; the bound that is enforced is counted by the controller and not from here.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from classifier import api
+from classifier.fit import Outcome, Verdict
+from classifier.instant import SECOND, format_instant, instant_or_none
+from classifier.objects import Meta
+from classifier.policy import Timeout
+
+Operation = dict[str, Any]
+
+#: Milliseconds. Also forgives replicas whose clocks differ by a second: a stamp may come from the near future.
+FRESH: Final = 60 * SECOND
+
+#: Annotation values are part of an object of at most 1.5 MiB; a verdict's reason carries names, so it is cut.
+VALUE_LIMIT: Final = 1024
+
+#: Everything Muster says about a job. What of it is not said now must not be there: it speaks of another object.
+STAMPS: Final = (api.SUBMITTED_AT, api.ADMISSION_DEADLINE, api.CAPACITY_PROFILE, api.PREFLIGHT)
+_OURS: Final = tuple(dict.fromkeys((*STAMPS, *api.CONTROLLER_KEYS)))
+
+
+def wanted(
+    current: Mapping[str, str], *, timeout: Timeout | None, profiles: tuple[str, ...], verdict: Verdict | None, now: int
+) -> dict[str, str]:
+    """The stamps of a job with ``current`` annotations: none where neither a profile nor a timeout touches it."""
+    if timeout is None and not profiles:
+        return {}
+    submitted = _fresh(current, now) or now // SECOND * SECOND
+    stamps = {api.SUBMITTED_AT: format_instant(submitted)}
+    if timeout is not None:
+        stamps[api.ADMISSION_DEADLINE] = _instant(submitted + timeout.millis)
+    if profiles:
+        stamps[api.CAPACITY_PROFILE] = (verdict.profile if verdict else None) or ",".join(profiles)
+        if verdict is not None and verdict.outcome is not Outcome.SKIPPED:
+            stamps[api.PREFLIGHT] = verdict.annotation[:VALUE_LIMIT]
+    return stamps
+
+
+def kept(current: Mapping[str, str], now: int) -> dict[str, str]:
+    """The stamps to leave in place where nothing can be decided: those of this very request, not a former life's."""
+    return {key: current[key] for key in STAMPS if key in current} if _fresh(current, now) else {}
+
+
+def _fresh(current: Mapping[str, str], now: int) -> int | None:
+    """When the object was submitted, if its stamps were made within this request."""
+    found = instant_or_none(current.get(api.SUBMITTED_AT))
+    return found if found is not None and abs(now - found) <= FRESH else None
+
+
+def patch(obj: Meta, stamps: Mapping[str, str]) -> tuple[Operation, ...]:
+    """JSON Patch that leaves exactly ``stamps`` of our keys on the object, and everything else alone."""
+    metadata = obj.metadata
+    if not metadata.name and not metadata.generate_name:
+        # The API server refuses it later; and without a name there may be no metadata to patch.
+        return ()
+    current = metadata.annotations
+    if current is None:
+        return ({"op": "add", "path": "/metadata/annotations", "value": dict(stamps)},) if stamps else ()
+    removed = [{"op": "remove", "path": _path(key)} for key in _OURS if key in current and key not in stamps]
+    added = [
+        {"op": "add", "path": _path(key), "value": value} for key, value in stamps.items() if current.get(key) != value
+    ]
+    return (*removed, *added)
+
+
+def _path(key: str) -> str:
+    """RFC 6901: ``~`` first, or the one made for ``/`` would be escaped again."""
+    return "/metadata/annotations/" + key.replace("~", "~0").replace("/", "~1")
+
+
+def _instant(at: int) -> str:
+    # A Go duration reaches 292 years, a datetime the year 9999: both are "never" to whoever waits.
+    return format_instant(min(at, _LAST))
+
+
+_LAST: Final = 253_402_300_799 * SECOND
