@@ -249,10 +249,21 @@ class Reflector(Generic[T]):
             case _:
                 raise ClientError(f"unknown watch event {envelope.type[:32]!r}")
 
+    def put(self, body: bytes) -> T | None:
+        """Take in an object the server just answered with, so that the next look sees it before the watch brings it.
+
+        Only what the watch cannot have told yet is kept: a late answer must not bring a deleted object back. Returns
+        the decoded object, None if it cannot be read.
+        """
+        obj = self._decode(msgspec.Raw(body))
+        if obj is not None and _number(_version(obj)) > _number(self._version):
+            self._set(obj)
+        return obj
+
     def _set(self, obj: T) -> None:
         old = self.objects.get(obj.key)
-        # A duplicated line: nothing new.
-        if old is not None and _version(old) == _version(obj):
+        # A duplicated line, or one that tells what our own write overtook: nothing new.
+        if old is not None and _number(_version(old)) >= _number(_version(obj)):
             return
         self.objects[obj.key] = obj
         if self._on_change is not None:
@@ -271,6 +282,11 @@ class Reflector(Generic[T]):
 
 def _version(obj: Meta) -> str:
     return obj.metadata.resource_version
+
+
+def _number(version: str) -> int:
+    """Resource versions of one kind in one cluster are comparable integers (Kubernetes: KEP-5504)."""
+    return int(version) if version.isascii() and version.isdigit() else 0
 
 
 @contextlib.contextmanager

@@ -1,0 +1,140 @@
+"""Reads from a cluster just what one question needs: few requests, in parallel, and no failure over what one may not read.
+
+Users see their own namespace; cluster-scoped kinds are often closed to them. A 403 there turns into a note, and the
+answer says less. A kind the cluster does not serve (404 on its list) is empty.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from classifier import api
+from classifier.api import Resource
+from classifier.cluster.client import ApiError, Client
+from classifier.cluster.snapshot import TYPES, Snapshot
+from classifier.objects import Job, Meta
+from classifier.report.fence import FENCE_NAME
+from classifier.report.owner import Owner, owner_of
+
+PAGE: Final = 500
+#: Labels of a Job's pods (Kubernetes: pkg/apis/batch/types.go).
+JOB_POD_LABEL: Final = "batch.kubernetes.io/controller-uid"
+MANAGED_LABEL: Final = "kueue.x-k8s.io/managed=true"
+
+#: What every judgement needs, whatever is judged.
+SHARED: Final = (
+    api.CAPACITY_PROFILES,
+    api.CLUSTER_QUEUES,
+    api.RESOURCE_FLAVORS,
+    api.ADMISSION_CHECKS,
+    api.PROVISIONING_REQUEST_CONFIGS,
+)
+
+
+class _ListMeta(msgspec.Struct):
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class _Page(msgspec.Struct):
+    items: list[msgspec.Raw] | None = None
+    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+
+
+class Reader:
+    """Fills a :class:`Snapshot`. Raises ClientError where nothing can be read at all."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.snapshot = Snapshot()
+
+    async def list(self, resource: Resource, namespace: str | None = None, **selectors: str) -> None:
+        """All objects of a kind that match, into the snapshot. ``selectors``: labelSelector, fieldSelector."""
+        decoder = msgspec.json.Decoder(TYPES[resource])
+        params: dict[str, str] = {"limit": str(PAGE), **selectors}
+        path = resource.path(namespace)
+        found: list[Meta] = []
+        while True:
+            try:
+                page = await self.client.get(path, _Page, params=params)
+            except ApiError as error:
+                if self._tolerate(resource, error, namespace):
+                    break
+                raise
+            found += [decoder.decode(raw) for raw in page.items or ()]
+            if not page.metadata.continue_:
+                break
+            params["continue"] = page.metadata.continue_
+        for obj in found:
+            self.snapshot.add(resource, obj)
+
+    async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Meta | None:
+        """One object into the snapshot; None if there is none or it may not be read."""
+        if not name:
+            return None
+        try:
+            obj = await self.client.get(resource.path(namespace, name), TYPES[resource])
+        except ApiError as error:
+            if error.missing or self._tolerate(resource, error, namespace):
+                return None
+            raise
+        self.snapshot.add(resource, obj)
+        return obj
+
+    def _tolerate(self, resource: Resource, error: ApiError, namespace: str | None) -> bool:
+        if error.missing:
+            return True
+        if error.status != 403:
+            return False
+        where = f" in namespace {namespace}" if namespace else ""
+        self.snapshot.refuse(resource, f"{resource.plural} may not be read{where}")
+        return True
+
+    # --- questions ----------------------------------------------------------------------------------------------
+
+    async def world(self, namespaces: Mapping[str, set[str]]) -> None:
+        """What preflight needs for jobs in these namespaces. The values are the LocalQueues their jobs name."""
+        queues = [(ns, queue) for ns, names in namespaces.items() for queue in sorted(names)]
+        await asyncio.gather(
+            *(self.list(resource) for resource in SHARED),
+            self.list(api.NODES),
+            *(self.get(api.NAMESPACES, ns) for ns in namespaces),
+            *(self.get(api.LOCAL_QUEUES, queue, ns) for ns, queue in queues),
+        )
+
+    async def fence(self, name: str) -> None:
+        await asyncio.gather(self.get(api.ADMISSION_POLICIES, name), self.get(api.ADMISSION_POLICY_BINDINGS, name))
+
+    async def job(self, namespace: str, name: str, fence: str = FENCE_NAME) -> Owner | None:
+        """Everything about one Job; None if there is none. The Job itself must be readable."""
+        try:
+            job = await self.client.get(api.JOBS.path(namespace, name), Job)
+        except ApiError as error:
+            if error.missing:
+                return None
+            raise
+        self.snapshot.add(api.JOBS, job)
+        owner = owner_of(job)
+        await asyncio.gather(
+            self.world({namespace: {owner.queue} - {""}}),
+            self.list(api.WORKLOADS, namespace, labelSelector=f"{api.JOB_UID}={owner.uid}"),
+            self.list(api.PODS, namespace, labelSelector=f"{JOB_POD_LABEL}={owner.uid}"),
+            self.list(api.PROVISIONING_REQUESTS, namespace, labelSelector=MANAGED_LABEL),
+            self.fence(fence),
+        )
+        return owner
+
+    async def everything(self, namespace: str | None, selector: str | None, fence: str = FENCE_NAME) -> None:
+        """What an audit needs: the Workloads of one namespace or of all, and whatever explains them."""
+        labels = {"labelSelector": selector} if selector else {}
+        await asyncio.gather(
+            *(self.list(resource) for resource in SHARED),
+            self.list(api.NODES),
+            self.list(api.WORKLOADS, namespace, **labels),
+            self.list(api.JOBS, namespace),
+            self.list(api.LOCAL_QUEUES, namespace),
+            self.list(api.PROVISIONING_REQUESTS, namespace, labelSelector=MANAGED_LABEL),
+            self.list(api.NAMESPACES) if namespace is None else self.get(api.NAMESPACES, namespace),
+            self.fence(fence),
+        )

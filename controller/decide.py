@@ -1,0 +1,191 @@
+"""What to do about one Workload now: facts and time in, one action out. Pure.
+
+One action at a time, in the order the protocol demands (design §3): the ledger on the owner first, then what the
+Workload shows, then the decision; after a decision its mirror. Each action is one guarded write; after it the world is
+looked at again. So a crash between any two of them leaves a state from which this same function goes on.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from classifier import api, clock
+from classifier.clock import Marker, Reading, Standing
+from classifier.instant import format_instant
+from classifier.objects import LocalQueue, Meta, Workload
+from classifier.policy import Policies, Timeout, timeout_of
+from classifier.state.kinds import KindView
+
+#: Annotations to set; None removes one.
+Annotations = dict[str, str | None]
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """One Workload with everything that bears on its wait, each as one copy."""
+
+    workload: Workload
+    owner: Meta
+    view: KindView
+    policies: Policies
+
+    @property
+    def queue(self) -> LocalQueue | None:
+        return self.policies.local_queue
+
+
+class Mode(msgspec.Struct, frozen=True):
+    """What the controller may do just now. ``not_before`` ends a recovery grace; ``notice`` as :func:`clock.read`."""
+
+    enforce: bool
+    not_before: int = 0
+    notice: int | None = None
+
+
+class WriteOwner(NamedTuple):
+    """Patch the owner's annotations, guarded by its resourceVersion."""
+
+    annotations: Annotations
+    void: Marker | None = None
+
+
+class WriteWorkload(NamedTuple):
+    """Patch the Workload's annotations, guarded by its resourceVersion."""
+
+    annotations: Annotations
+    void: Marker | None = None
+
+
+class Commit(NamedTuple):
+    """End the wait: ``spec.active=false`` and the marker in one patch."""
+
+    marker: Marker
+    deadline: int
+
+
+class Mirror(NamedTuple):
+    """Copy a settled decision to the owner, after one more look at the Workload."""
+
+    marker: Marker
+
+
+class Rest(NamedTuple):
+    """Nothing to write. ``until`` is when to look again even if nothing changes (ms), None for never."""
+
+    until: int | None = None
+    overdue: bool = False
+
+
+Action = WriteOwner | WriteWorkload | Commit | Mirror | Rest
+
+
+class Decision(NamedTuple):
+    action: Action
+    reading: Reading
+    timeout: Timeout | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def deactivated_by_muster(workload: Workload) -> bool:
+    """Whether ``managedFields`` name Muster as the owner of ``spec.active``; if not, a person paused the job since."""
+    return any(
+        field.manager == api.CONTROLLER_MANAGER
+        and not field.subresource
+        and field.fields_v1 is not None
+        and b'"f:active"' in bytes(field.fields_v1)
+        for field in workload.metadata.managed_fields or ()
+    )
+
+
+def mirror_of(marker: Marker) -> str:
+    """The value of ``admission-outcome-of``: which decision a mirror copies."""
+    return f"{marker.uid}/{marker.attempt}"
+
+
+def live_decision(workload: Workload) -> Marker | None:
+    """The decision on this copy, if it is Muster's and nobody has taken the Workload over since."""
+    return clock.committed(workload) if deactivated_by_muster(workload) else None
+
+
+def dead_mirror(owner: Meta, marker: Marker | None) -> Annotations:
+    """The removal of mirror keys that copy no live decision; empty if there are none."""
+    if marker is not None and owner.annotation(api.ADMISSION_OUTCOME_OF) == mirror_of(marker):
+        return {}
+    return {key: None for key in api.MIRROR_KEYS if owner.annotation(key) is not None}
+
+
+def decide(facts: Facts, now: int, mode: Mode) -> Decision:
+    """The next step for one Workload. ``now`` is the API server's time in milliseconds."""
+    workload, owner = facts.workload, facts.owner
+    resolved = timeout_of(owner.metadata.annotations, facts.policies)
+    live = live_decision(workload)
+    dead = None if live else clock.parse_marker(workload)
+    if dead is not None and not workload.active:
+        # Reactivated and paused again by somebody, unseen: to the clock it is their deactivation, not our decision.
+        workload = _without_marker(workload)
+    reading = clock.read(workload, owner, facts.queue, resolved.timeout, now, mode.notice)
+    action = _next(facts, reading, live, dead, now, mode)
+    return Decision(action, reading, resolved.timeout, resolved.warnings)
+
+
+def _next(facts: Facts, reading: Reading, live: Marker | None, dead: Marker | None, now: int, mode: Mode) -> Action:
+    owner_changes = _owner_changes(facts.owner, reading)
+    if owner_changes:
+        return WriteOwner(owner_changes, void=dead)
+    workload_changes = _workload_changes(facts.workload, reading, dead)
+    if workload_changes:
+        return WriteWorkload(workload_changes, void=dead)
+    stale = dead_mirror(facts.owner, live)
+    if stale:
+        return WriteOwner(stale)
+    if live is not None:
+        mirrored = facts.owner.annotation(api.ADMISSION_OUTCOME_OF) == mirror_of(live)
+        if not mirrored and clock.settled(facts.workload) and facts.view.suspended(facts.owner):
+            return Mirror(live)
+        return Rest()
+    if not reading.due:
+        waits = reading.standing is Standing.WAITING and reading.deadline is not None
+        return Rest(max(reading.deadline or 0, reading.policy_at or 0) if waits else None)
+    if not mode.enforce:
+        return Rest(overdue=True)
+    if now < mode.not_before:
+        return Rest(mode.not_before, overdue=True)
+    assert reading.ledger is not None
+    assert reading.deadline is not None
+    return Commit(Marker(now, reading.ledger.attempt, facts.workload.uid), reading.deadline)
+
+
+def _owner_changes(owner: Meta, reading: Reading) -> Annotations:
+    """Ledger and deadline, where the owner shows something else."""
+    wanted: Annotations = {}
+    if reading.ledger is not None:
+        if reading.ledger != clock.parse_ledger(owner):
+            wanted[api.ADMISSION_CLOCK] = clock.format_ledger(reading.ledger)
+        wanted |= _deadline_change(owner, reading)
+    return wanted
+
+
+def _workload_changes(workload: Workload, reading: Reading, dead: Marker | None) -> Annotations:
+    wanted: Annotations = {}
+    if reading.ledger is not None:
+        wanted |= _deadline_change(workload, reading)
+    if dead is not None:
+        wanted[api.COMMITTED] = None
+    return wanted
+
+
+def _deadline_change(obj: Meta, reading: Reading) -> Annotations:
+    if reading.standing not in (Standing.WAITING, Standing.ADMITTED, Standing.PAUSED):
+        return {}
+    shown = obj.annotation(api.ADMISSION_DEADLINE)
+    if reading.deadline is None:
+        # Paused before a deadline was ever shown leaves the submit-time stamp; no policy any more removes it.
+        keep = reading.standing is Standing.PAUSED
+        return {} if shown is None or keep else {api.ADMISSION_DEADLINE: None}
+    text = format_instant(reading.deadline)
+    return {} if shown == text else {api.ADMISSION_DEADLINE: text}
+
+
+def _without_marker(workload: Workload) -> Workload:
+    annotations = {k: v for k, v in (workload.metadata.annotations or {}).items() if k != api.COMMITTED}
+    metadata = msgspec.structs.replace(workload.metadata, annotations=annotations)
+    return msgspec.structs.replace(workload, metadata=metadata)

@@ -1,0 +1,329 @@
+"""Turns changes into decisions and decisions into writes: one key at a time a worker, deadlines from the heap.
+
+The protocol itself is ``decide`` (pure) and ``act`` (single guarded writes); this module only brings facts to the one
+and actions to the other, and keeps the figures.
+"""
+
+import asyncio
+import logging
+
+from classifier import api, clock, scope
+from classifier.clock import Standing
+from classifier.cluster.client import ApiError, Client, Unreachable
+from classifier.instant import SECOND
+from classifier.objects import Meta, OwnerReference, Workload
+from classifier.state.kinds import KINDS, view_of
+from controller.act import API, Writer
+from controller.bucket import TokenBucket
+from controller.cache import Cache, OwnerKey
+from controller.deadlines import Deadlines
+from controller.decide import (
+    Commit,
+    Decision,
+    Facts,
+    Mirror,
+    Mode,
+    Rest,
+    WriteOwner,
+    WriteWorkload,
+    dead_mirror,
+    decide,
+    live_decision,
+    mirror_of,
+)
+from controller.fence import Fence, overtaken
+from controller.metrics import Metrics
+from controller.outage import Outage
+from controller.profiles import ProfileStatus
+from controller.queue import WorkQueue
+from controller.settings import Settings
+from controller.tally import Tally
+
+log = logging.getLogger(__name__)
+
+#: A decision that waits to settle is looked at again this often even if nothing changes, milliseconds.
+SETTLE_AGAIN = 10 * SECOND
+
+Key = str | OwnerKey
+
+
+class Engine:
+    """All of one controller process. ``run`` follows the cluster until cancelled."""
+
+    def __init__(self, client: Client, settings: Settings, metrics: Metrics) -> None:
+        self._client = client
+        self._settings = settings
+        self._metrics = metrics
+        self._now = client.time.now
+        self._queue: WorkQueue[Key] = WorkQueue()
+        self._deadlines: Deadlines[Key] = Deadlines(self._now, self._queue.add)
+        self.cache = Cache(
+            client,
+            self._queue.add,
+            self._queue.add,
+            default=settings.default_timeout,
+            max_default=settings.max_timeout,
+        )
+        self.fence = Fence(client, settings.fence, settings.fence_settle, self._fence_changed)
+        self.outage = Outage(settings.outage_after / SECOND, settings.recovery_grace, self._now)
+        bucket = TokenBucket(settings.rate, settings.burst)
+        self._writer = Writer(
+            client, self.cache.workloads, self.cache.owners, bucket, self.outage, metrics, settings.identity
+        )
+        self._profiles = ProfileStatus(client, self.cache, self.fence, metrics)
+        self._overdue = Tally(metrics.overdue)
+        self._timed_out = Tally(metrics.timed_out)
+        self._unmirrored: set[str] = set()
+        self._told: dict[str, str] = {}
+        self._in_force: bool | None = None
+        self._steps = 0
+        self.cache.on_workload(self._workload_changed)
+
+    @property
+    def not_ready(self) -> list[str]:
+        """What is still missing before decisions can be trusted."""
+        reflectors = [*self.cache.reflectors, self.fence.policies, self.fence.bindings]
+        return [f"{r.resource.plural} not listed yet ({r.trouble or 'listing'})" for r in reflectors if not r.synced]
+
+    async def run(self) -> None:
+        """Sync, recover what an earlier life left undone, then follow. Raises only what is a bug."""
+        reflectors = [*self.cache.reflectors, self.fence.policies, self.fence.bindings]
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in reflectors:
+                tasks.create_task(reflector.run(), name=f"reflect {reflector.resource.plural}")
+            tasks.create_task(self._supervise(), name="supervise")
+            # Nothing is decided on half a picture: recovery is the first pass over all that was listed.
+            for reflector in reflectors:
+                await reflector.wait_synced()
+            log.info("synced", extra={"workloads": len(self.cache.workloads.objects)})
+            self._metrics.leader.set(1)
+            self._profiles.changed()
+            tasks.create_task(self._profiles.run(), name="profiles")
+            tasks.create_task(self._deadlines.run(), name="deadlines")
+            for number in range(self._settings.workers):
+                tasks.create_task(self._queue.work(self._handle), name=f"worker {number}")
+
+    def close(self) -> None:
+        self._queue.close()
+        self._metrics.leader.set(0)
+
+    # --- supervision ------------------------------------------------------------------------------------------
+
+    async def _supervise(self) -> None:
+        """Once a second: is the API server there, did its clock step, is the fence in force."""
+        while True:
+            troubled = [r for r in self.cache.reflectors if r.trouble]
+            if troubled:
+                self.outage.failed(API)
+            if self._client.time.steps != self._steps:
+                self._steps = self._client.time.steps
+                log.warning("the API server's clock stepped; the recovery grace begins")
+                self.outage.begin_grace()
+            self._fence_changed()
+            for name in self.cache.cluster_queues.objects:
+                self._metrics.queue_seen(name)
+            await asyncio.sleep(1)
+
+    def _fence_changed(self) -> None:
+        state = self.fence.state()
+        if state.in_force == self._in_force:
+            return
+        first, self._in_force = self._in_force is None, state.in_force
+        self._metrics.fence_in_force.set(1 if state.in_force else 0)
+        if state.in_force:
+            log.info("the fence is in force: deadlines are enforced")
+        else:
+            log.log(
+                logging.INFO if first else logging.ERROR,
+                "the fence is not in force: deadlines are reported, not enforced",
+                extra={"fence": self.fence.name, "reason": state.reason},
+            )
+        self._profiles.changed()
+        for key in self._overdue.members():
+            self._queue.add(key)
+
+    # --- figures ----------------------------------------------------------------------------------------------
+
+    def _workload_changed(self, key: str, old: Workload | None, new: Workload | None) -> None:
+        """Count what was seen to happen; a write whose answer was lost counts like any other."""
+        same = old is not None and new is not None and old.uid == new.uid
+        before = live_decision(old) if old is not None and same else None
+        after = live_decision(new) if new is not None else None
+        queue = self.cache.cluster_queue_name(new) if new is not None else ""
+        self._timed_out.set(key, queue if after else None)
+        if new is None:
+            self._forget(key)
+            return
+        if overtaken(old if same else None, new) and not self.fence.breached:
+            self.fence.breached = True
+            self._metrics.fence_breaches.inc()
+            log.critical("a committed Workload was admitted afterwards: no more commits", extra={"workload": key})
+            self._fence_changed()
+        if old is None or not same:
+            return
+        if after is not None and before is None:
+            self._metrics.timeouts.labels(queue).inc()
+            deadline = clock.shown_deadline(new)
+            if deadline is not None:
+                self._metrics.commit_lag.observe(max(0, after.at - deadline) / SECOND)
+            self._observe_wait(new, queue, "timed_out", after.at)
+        if clock.has_started(new) and not clock.has_started(old):
+            self._observe_wait(new, queue, "admitted", self._now())
+
+    def _observe_wait(self, workload: Workload, queue: str, outcome: str, at: int) -> None:
+        reference = scope.owner_of(workload)
+        owner = self.cache.owner(workload, reference) if reference else None
+        ledger = clock.parse_ledger(owner) if owner else None
+        if ledger is not None:
+            self._metrics.waits.labels(queue, outcome).observe(max(0, at - ledger.origin) / SECOND)
+
+    def _forget(self, key: str) -> None:
+        self._deadlines.set(key, None)
+        self._overdue.set(key, None)
+        self._unmirrored.discard(key)
+        self._told.pop(key, None)
+        self._metrics.pending_mirrors.set(len(self._unmirrored))
+
+    # --- one key ----------------------------------------------------------------------------------------------
+
+    async def _handle(self, key: Key) -> None:
+        """Decide and act for one key. Every failure is said and retried; only bugs are logged with a traceback."""
+        try:
+            if isinstance(key, OwnerKey):
+                await self._clean_owner(key)
+            else:
+                await self._step(key)
+        except ApiError as error:
+            await self._failed(key, error)
+        except Unreachable as error:
+            log.warning("no answer; the outcome is read before anything else is done", extra={"cause": str(error)})
+            await self._read_again(key)
+        except Exception:
+            log.exception("cannot decide", extra={"key": str(key)})
+            self._queue.retry(key, 5.0)
+        else:
+            self._queue.forget(key)
+
+    async def _failed(self, key: Key, error: ApiError) -> None:
+        if error.conflict:
+            self._metrics.conflicts.inc()
+            await self._read_again(key)
+        elif error.missing:
+            # Deleted under our hands; the watch will say so.
+            self._queue.forget(key)
+        else:
+            remedy = "; upgrade the chart, whose roles grant it" if error.status == 403 else ""
+            log.warning("refused%s", remedy, extra={"key": str(key), "cause": str(error)})
+            self._queue.retry(key, error.retry_after or 0.0)
+
+    async def _read_again(self, key: Key) -> None:
+        """After a write of unknown outcome, or a conflict: what stands there now decides."""
+        workload = self.cache.workloads.objects.get(key) if isinstance(key, str) else None
+        reference = scope.owner_of(workload) if workload else None
+        view = view_of(reference)
+        try:
+            if workload is not None:
+                await self._writer.read_workload(workload)
+            if workload is not None and reference is not None and view is not None:
+                await self._writer.read_owner(view, workload.namespace, reference.name)
+        except (ApiError, Unreachable) as error:
+            log.warning("cannot read it again yet", extra={"key": str(key), "cause": str(error)})
+        self._queue.retry(key)
+
+    async def _step(self, key: str) -> None:
+        workload = self.cache.workloads.objects.get(key)
+        if workload is None:
+            self._forget(key)
+            return
+        facts = await self._facts(workload)
+        if facts is None:
+            self._deadlines.set(key, None)
+            self._overdue.set(key, None)
+            return
+        mode = Mode(self.fence.state().in_force, self.outage.not_before, self._settings.notice)
+        decision = decide(facts, self._now(), mode)
+        self._say_warnings(key, decision)
+        await self._act(key, facts, decision)
+
+    async def _facts(self, workload: Workload) -> Facts | None:
+        reference = scope.owner_of(workload)
+        view = view_of(reference)
+        if reference is None or view is None or scope.why_never(workload):
+            return None
+        owner = self.cache.owner(workload, reference)
+        if owner is None:
+            # The owner's watch may lag behind the Workload's: ask once before believing it is gone.
+            owner = await self._writer.read_owner(view, workload.namespace, reference.name)
+            if owner is None or owner.uid != reference.uid:
+                return None
+        if scope.why_never_owner(owner, reference):
+            return None
+        return Facts(workload, owner, view, self.cache.policies(workload))
+
+    async def _act(self, key: str, facts: Facts, decision: Decision) -> None:
+        action = decision.action
+        queue = self.cache.cluster_queue_name(facts.workload)
+        overdue = isinstance(action, Commit) or (isinstance(action, Rest) and action.overdue)
+        if self._overdue.set(key, queue if overdue else None) and isinstance(action, Rest) and action.overdue:
+            log.warning("past its deadline, not ended", extra={"workload": key, "reason": self._why_not()})
+        match action:
+            case WriteOwner(annotations, _):
+                await self._writer.annotate_owner(facts.view, facts.owner, annotations)
+            case WriteWorkload(annotations, void):
+                await self._writer.annotate_workload(facts.workload, annotations)
+                if void is not None:
+                    self._metrics.voids.inc()
+                    log.info("reactivated: the decision is void", extra={"workload": key, "attempt": void.attempt})
+            case Commit():
+                await self._writer.commit(facts, action)
+            case Mirror():
+                if not await self._writer.mirror(facts, action):
+                    self._deadlines.set(key, self._now() + SETTLE_AGAIN)
+            case Rest(until, _):
+                self._rest(key, facts, decision, until)
+
+    def _rest(self, key: str, facts: Facts, decision: Decision, until: int | None) -> None:
+        marker = live_decision(facts.workload)
+        if marker is not None and facts.owner.annotation(api.ADMISSION_OUTCOME_OF) != mirror_of(marker):
+            self._unmirrored.add(key)
+            until = self._now() + SETTLE_AGAIN
+        else:
+            self._unmirrored.discard(key)
+        self._metrics.pending_mirrors.set(len(self._unmirrored))
+        if decision.reading.standing is Standing.FINISHED:
+            until = None
+        self._deadlines.set(key, until)
+
+    def _why_not(self) -> str:
+        state = self.fence.state()
+        return state.reason if not state.in_force else "recovery grace after an outage"
+
+    def _say_warnings(self, key: str, decision: Decision) -> None:
+        """A policy that cannot be read is said once for each Workload it concerns, and again when it changes."""
+        text = "; ".join(decision.warnings)
+        if text and self._told.get(key) != text:
+            log.warning("a policy cannot be read", extra={"workload": key, "problems": text})
+        if text:
+            self._told[key] = text
+        else:
+            self._told.pop(key, None)
+
+    # --- owners without a Workload ----------------------------------------------------------------------------
+
+    async def _clean_owner(self, key: OwnerKey) -> None:
+        """Take a mirror off an owner none of whose Workloads carries the decision it copies."""
+        view = KINDS[key.kind]
+        owner: Meta | None = self.cache.owners[key.kind].objects.get(key.key)
+        if owner is None or owner.metadata.deletion_timestamp:
+            return
+        decisions = [live_decision(w) for w in self.cache.workloads_of(key)]
+        dead = dead_mirror(owner, None)
+        if not dead or any(m is not None and not dead_mirror(owner, m) for m in decisions):
+            return
+        if scope.why_never_owner(owner, _reference(owner, view.resource)):
+            return
+        await self._writer.annotate_owner(view, owner, dead)
+
+
+def _reference(owner: Meta, resource: api.Resource) -> OwnerReference:
+    return OwnerReference(api_version=resource.api_version, kind=resource.kind, name=owner.name, uid=owner.uid)

@@ -1,0 +1,48 @@
+"""The one event of a decision, on the owner (design §3, "Mirror"). Its name is a function of the decision."""
+
+import hashlib
+from typing import Any
+
+from classifier import api
+from classifier.clock import Marker
+from classifier.instant import format_micro
+from classifier.objects import Meta, Workload
+
+#: events.k8s.io/v1 limits: a note is at most 1 kB, a name an object's name.
+MAX_NOTE = 1024
+
+
+def timed_out(
+    owner: Meta, owner_resource: api.Resource, workload: Workload, marker: Marker, note: str, identity: str
+) -> dict[str, Any]:
+    """The Event to create. A second creation of it is refused with 409, which is what makes it happen once."""
+    digest = hashlib.sha256(f"{marker.uid}/{marker.attempt}".encode()).hexdigest()[:16]
+    return {
+        "apiVersion": api.EVENTS.api_version,
+        "kind": api.EVENTS.kind,
+        "metadata": {"name": f"{owner.name[:200]}.{digest}", "namespace": owner.namespace},
+        "eventTime": format_micro(marker.at),
+        "reportingController": f"{api.PREFIX}controller",
+        "reportingInstance": identity[:128],
+        "type": "Warning",
+        "reason": api.EVENT_TIMED_OUT,
+        "action": "EndWait",
+        "note": _cut(note),
+        "regarding": _reference(owner, owner_resource),
+        "related": _reference(workload, api.WORKLOADS),
+    }
+
+
+def _cut(note: str) -> str:
+    raw = note.encode()
+    return note if len(raw) <= MAX_NOTE else raw[: MAX_NOTE - 4].decode(errors="ignore") + " ..."
+
+
+def _reference(obj: Meta, resource: api.Resource) -> dict[str, str]:
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "namespace": obj.namespace,
+        "name": obj.name,
+        "uid": obj.uid,
+    }

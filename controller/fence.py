@@ -1,0 +1,115 @@
+"""Whether the fence is in force: the policy without which a commit is not exact (design §3, "Fence").
+
+In force means: ValidatingAdmissionPolicy and Deny binding say exactly what the chart says, and have said so for a
+while, since API servers take time to load a policy (reference/kueue.md Appendix B, 1). All times are the API server's.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from classifier import api, clock
+from classifier.cluster.client import Client
+from classifier.cluster.reflector import Reflector
+from classifier.instant import format_instant, instant_or_none
+from classifier.objects import Meta, Workload
+from controller.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
+
+
+class PolicyObject(Meta):
+    """A policy or a binding: metadata and the whole spec."""
+
+    spec: dict[str, Any] | None = None
+
+
+class FenceState(NamedTuple):
+    """``since`` is the later of both objects' last changes, ms; ``reason`` says what to do when not in force."""
+
+    in_force: bool
+    reason: str
+    since: int | None = None
+
+
+def judge(policy: PolicyObject | None, binding: PolicyObject | None, name: str, now: int, settle: int) -> FenceState:
+    """Judge the pair. ``settle`` is how long, in ms, it must have stood unchanged. Pure."""
+    remedy = "upgrade or re-install the Muster chart"
+    for obj, kind in ((policy, "ValidatingAdmissionPolicy"), (binding, "ValidatingAdmissionPolicyBinding")):
+        if obj is None or obj.metadata.deletion_timestamp:
+            return FenceState(False, f"{kind} {name} does not exist; {remedy}")
+    assert policy is not None
+    assert binding is not None
+    if policy.spec != EXPECTED_POLICY_SPEC:
+        return FenceState(False, f"ValidatingAdmissionPolicy {name} is not the chart's; {remedy}")
+    if binding.spec != EXPECTED_BINDING_SPEC(name):
+        return FenceState(False, f"ValidatingAdmissionPolicyBinding {name} is not the chart's; {remedy}")
+    since = max(_changed(policy), _changed(binding))
+    if now < since + settle:
+        return FenceState(False, f"changed at {format_instant(since)}; API servers may not have loaded it yet", since)
+    return FenceState(True, "", since)
+
+
+def _changed(obj: PolicyObject) -> int:
+    """When the object last changed besides its status: its creation, or the latest write managedFields tell of."""
+    writes = (field.time for field in obj.metadata.managed_fields or () if not field.subresource)
+    times = [obj.metadata.creation_timestamp, *writes]
+    return max((at for at in map(instant_or_none, times) if at is not None), default=0)
+
+
+class Fence:
+    """Watches the pair. ``breached`` latches: a decision was overtaken by an admission, so nothing is trusted now."""
+
+    def __init__(self, client: Client, name: str, settle: int, changed: Callable[[], None]) -> None:
+        self.name = name
+        self.settle = settle
+        self.breached = False
+        self._client = client
+        selector = f"metadata.name={name}"
+
+        def on_change(*_: object) -> None:
+            changed()
+
+        self.policies = Reflector(
+            client, api.ADMISSION_POLICIES, PolicyObject, field_selector=selector, on_change=on_change
+        )
+        self.bindings = Reflector(
+            client, api.ADMISSION_POLICY_BINDINGS, PolicyObject, field_selector=selector, on_change=on_change
+        )
+
+    def state(self) -> FenceState:
+        for reflector in (self.policies, self.bindings):
+            if not reflector.synced:
+                return FenceState(
+                    False, f"{reflector.resource.plural} cannot be read: {reflector.trouble or 'not yet'}"
+                )
+            if reflector.trouble:
+                return FenceState(False, f"{reflector.resource.plural} cannot be followed: {reflector.trouble}")
+        if self.breached:
+            return FenceState(False, "a committed Workload was admitted afterwards: find out how, then restart Muster")
+        return judge(
+            self.policies.objects.get(self.name),
+            self.bindings.objects.get(self.name),
+            self.name,
+            self._client.time.now(),
+            self.settle,
+        )
+
+
+def overtaken(old: Workload | None, new: Workload) -> bool:
+    """Whether an admission landed on a live decision: exactly what the fence forbids.
+
+    Quota reserved before the commit stays True until Kueue has stopped the job; only a condition that turned True
+    since counts. Without a copy from after the commit (a restart, a missed event) the condition's own time must be
+    later than the decision.
+    """
+    marker = clock.committed(new)
+    if marker is None:
+        return False
+    for type_ in (api.QUOTA_RESERVED, api.ADMITTED):
+        condition = new.condition(type_)
+        if condition is None or not condition.true:
+            continue
+        if old is not None and clock.committed(old) == marker:
+            if not old.is_true(type_):
+                return True
+        elif (instant_or_none(condition.last_transition_time) or 0) > marker.at:
+            return True
+    return False

@@ -1,0 +1,101 @@
+"""The controller's metrics (design §7). Labels are bounded by the number of queues, kinds and profiles."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import CounterMetricFamily
+from prometheus_client.registry import Collector
+
+from classifier.cluster.reflector import Reflector
+
+#: Seconds; admission waits run from moments to days.
+WAITS = (1, 10, 60, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600)
+LAGS = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300)
+
+
+class Metrics:
+    """One instance a process, in a registry of its own."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        self.timeouts = Counter(
+            "muster_timeouts", "Gangs ended at their admission deadline.", ["cluster_queue"], registry=registry
+        )
+        self.timed_out = Gauge(
+            "muster_timed_out_workloads",
+            "Workloads that are inactive by a live decision of Muster.",
+            ["cluster_queue"],
+            registry=registry,
+        )
+        self.overdue = Gauge(
+            "muster_overdue_workloads",
+            "Workloads that wait past the deadline they show and are not ended.",
+            ["cluster_queue"],
+            registry=registry,
+        )
+        self.waits = Histogram(
+            "muster_admission_wait_seconds",
+            "How long gangs waited for admission, by how it ended.",
+            ["cluster_queue", "outcome"],
+            buckets=WAITS,
+            registry=registry,
+        )
+        self.commit_lag = Histogram(
+            "muster_commit_lag_seconds", "From the deadline to the commit.", buckets=LAGS, registry=registry
+        )
+        self.conflicts = Counter(
+            "muster_commit_conflicts", "Commits that lost to another write, and were decided again.", registry=registry
+        )
+        self.errors = Counter(
+            "muster_write_errors", "Writes that failed, by HTTP status (0: no answer).", ["status"], registry=registry
+        )
+        self.pending_mirrors = Gauge(
+            "muster_pending_mirrors", "Decisions not yet shown on their owner.", registry=registry
+        )
+        self.mirrors = Counter("muster_mirrors", "Decisions shown on their owner.", registry=registry)
+        self.voids = Counter("muster_voids", "Decisions undone by somebody who reactivated.", registry=registry)
+        self.fence_in_force = Gauge(
+            "muster_fence_in_force", "1 while the fence is in force; at 0 nothing is ended.", registry=registry
+        )
+        self.fence_breaches = Counter(
+            "muster_fence_breaches", "Committed Workloads seen admitted afterwards.", registry=registry
+        )
+        self.leader = Gauge("muster_leader", "1 while this replica may act.", registry=registry)
+        self.profile_ready = Gauge(
+            "muster_profile_ready",
+            "1 while the profile's condition is True.",
+            ["profile", "condition"],
+            registry=registry,
+        )
+
+    def queue_seen(self, cluster_queue: str) -> None:
+        """Every series exists at 0 from the first sight of its queue: one born at 1 never alerts."""
+        self.timeouts.labels(cluster_queue)
+        self.timed_out.labels(cluster_queue)
+        self.overdue.labels(cluster_queue)
+
+    def queue_gone(self, cluster_queue: str) -> None:
+        for metric in (self.timed_out, self.overdue):
+            metric.remove(cluster_queue)
+
+    def watch_reflectors(self, reflectors: Callable[[], Iterable[Reflector[Any]]]) -> None:
+        self.registry.register(_Reflectors(reflectors))
+
+
+class _Reflectors(Collector):
+    """Read at each scrape: age and relists of every reflector."""
+
+    def __init__(self, reflectors: Callable[[], Iterable[Reflector[Any]]]) -> None:
+        self._reflectors = reflectors
+
+    def collect(self) -> Iterable[Any]:
+        age = GaugeMetricFamily(
+            "muster_reflector_age_seconds", "Since the API server last said anything.", labels=["resource"]
+        )
+        relists = CounterMetricFamily("muster_reflector_relists", "Full lists taken.", labels=["resource"])
+        for reflector in self._reflectors():
+            age.add_metric([reflector.resource.plural], reflector.age())
+            relists.add_metric([reflector.resource.plural], reflector.relists)
+        return (age, relists)

@@ -1,0 +1,129 @@
+"""The controller's settings: arguments with units and defaults, checked all at once."""
+
+import argparse
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from classifier.cluster.logs import LEVELS
+from classifier.instant import parse_duration
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Durations are milliseconds; None means off, or the default the help text names."""
+
+    bind_address: str
+    metrics_port: int
+    namespace: str
+    identity: str
+    fence: str
+    fence_settle: int
+    notice: int | None
+    recovery_grace: int
+    outage_after: int
+    default_timeout: int | None
+    max_timeout: int | None
+    rate: float
+    burst: int
+    workers: int
+    log_level: str
+    kubeconfig: str | None
+
+
+class _Problems(list[str]):
+    """What is wrong with the arguments; all of it, not just the first."""
+
+    def duration(self, flag: str, text: str) -> int | None:
+        """Milliseconds of a Go duration; None for an empty text."""
+        if not text:
+            return None
+        if text in ("0", "0s"):
+            return 0
+        try:
+            return parse_duration(text)
+        except ValueError as error:
+            self.append(f"{flag}: {error}")
+            return None
+
+
+def parser() -> argparse.ArgumentParser:
+    out = argparse.ArgumentParser(
+        prog="muster-controller",
+        description="Ends the wait of gang jobs at their admission deadline, in one write, and says so on the job.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = out.add_argument
+    add("--bind-address", default="127.0.0.1", help="address to serve probes and metrics on; a pod passes its own IP")
+    add("--metrics-port", type=int, default=8080, help="port for /healthz, /readyz and /metrics")
+    add("--namespace", default="muster-system", help="namespace this controller runs in")
+    add(
+        "--identity",
+        default=os.environ.get("POD_NAME", "muster-controller"),
+        help="name of this replica in its events",
+    )
+    add(
+        "--fence",
+        default="muster-fence",
+        help="name of the ValidatingAdmissionPolicy and its binding; without it in force nothing is ended",
+    )
+    add("--fence-settle", default="30s", help="how long the fence must stand unchanged before it counts as in force")
+    add(
+        "--notice",
+        default="",
+        help="how long a deadline is shown before it is enforced; empty: half the timeout, at most 10m",
+    )
+    add(
+        "--recovery-grace",
+        default="5m",
+        help="after an outage, how long jobs may still be admitted before any is ended",
+    )
+    add("--outage-after", default="10s", help="failing requests for this long count as an outage")
+    add("--default-timeout", default="", help="bound for jobs that no other source bounds; empty: none")
+    add("--max-timeout", default="", help="cap on every timeout; empty: none")
+    add("--rate", type=float, default=50.0, help="writes per second, on average; 0: unlimited")
+    add("--burst", type=int, default=100, help="writes that may go at once")
+    add("--workers", type=int, default=16, help="writes in flight")
+    add("--log-level", default="info", choices=LEVELS, help="least severe log lines to show")
+    add("--kubeconfig", default=None, help="kubeconfig file; default: KUBECONFIG, else the pod's ServiceAccount")
+    return out
+
+
+def parse(argv: Sequence[str] | None = None) -> Settings:
+    """Settings from arguments. Exits with status 2 and every problem when they do not make sense."""
+    arguments = parser()
+    raw = arguments.parse_args(argv)
+    problems = _Problems()
+    settings = Settings(
+        bind_address=raw.bind_address,
+        metrics_port=raw.metrics_port,
+        namespace=raw.namespace,
+        identity=raw.identity,
+        fence=raw.fence,
+        fence_settle=problems.duration("--fence-settle", raw.fence_settle) or 0,
+        notice=problems.duration("--notice", raw.notice),
+        recovery_grace=problems.duration("--recovery-grace", raw.recovery_grace) or 0,
+        outage_after=problems.duration("--outage-after", raw.outage_after) or 0,
+        default_timeout=problems.duration("--default-timeout", raw.default_timeout),
+        max_timeout=problems.duration("--max-timeout", raw.max_timeout),
+        rate=raw.rate,
+        burst=raw.burst,
+        workers=raw.workers,
+        log_level=raw.log_level,
+        kubeconfig=raw.kubeconfig,
+    )
+    for flag, zero in (("--default-timeout", settings.default_timeout), ("--max-timeout", settings.max_timeout)):
+        if zero == 0:
+            problems.append(f"{flag}: 0 would end every wait at once; leave it empty for no bound")
+    if settings.rate < 0:
+        problems.append(f"--rate: {settings.rate} is negative; 0 means unlimited")
+    for flag, number in (("--burst", settings.burst), ("--workers", settings.workers)):
+        if number < 1:
+            problems.append(f"{flag}: {number} is not at least 1")
+    if not 0 <= settings.metrics_port <= 65535:
+        problems.append(f"--metrics-port: {settings.metrics_port} is not a port")
+    if not settings.fence:
+        problems.append("--fence: the name is empty; nothing could ever be ended")
+    if problems:
+        arguments.error("; ".join(problems))
+    return settings
