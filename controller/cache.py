@@ -104,6 +104,7 @@ class Cache:
         self._by_owner: defaultdict[OwnerKey, set[str]] = defaultdict(set)
         self._queues_of: defaultdict[str, set[str]] = defaultdict(set)
         self._on_workload: list[Callable[[str, Workload | None, Workload | None], None]] = []
+        self._on_cluster_queue: list[Callable[[str, ClusterQueue | None, ClusterQueue | None], None]] = []
         self._on_profile: list[Callable[[], None]] = []
         self.workloads = Reflector(
             client, api.WORKLOADS, Workload, project=trim_workload, on_change=self._workload_changed
@@ -132,6 +133,9 @@ class Cache:
 
     def on_workload(self, call: Callable[[str, Workload | None, Workload | None], None]) -> None:
         self._on_workload.append(call)
+
+    def on_cluster_queue(self, call: Callable[[str, ClusterQueue | None, ClusterQueue | None], None]) -> None:
+        self._on_cluster_queue.append(call)
 
     def on_profile(self, call: Callable[[], None]) -> None:
         """Called when a profile, or what its provisioning names, has changed."""
@@ -230,6 +234,8 @@ class Cache:
         if matters(old) != matters(new):
             for local in tuple(self._queues_of.get(key, ())):
                 self._touch_all(self._by_queue.get(local, ()))
+        for call in self._on_cluster_queue:
+            call(key, old, new)
         if (old and tuple(old.check_names)) != (new and tuple(new.check_names)):
             self._provisioning_changed()
 

@@ -7,7 +7,7 @@ and actions to the other, and keeps the figures.
 import asyncio
 import logging
 
-from classifier import api, clock, scope
+from classifier import api, scope
 from classifier.clock import Standing
 from classifier.cluster.client import ApiError, Client, Unreachable
 from classifier.instant import SECOND
@@ -32,12 +32,12 @@ from controller.decide import (
     mirror_of,
 )
 from controller.fence import Fence, overtaken
+from controller.figures import Figures
 from controller.metrics import Metrics
 from controller.outage import Outage
 from controller.profiles import ProfileStatus
 from controller.queue import WorkQueue
 from controller.settings import Settings
-from controller.tally import Tally
 
 log = logging.getLogger(__name__)
 
@@ -71,23 +71,23 @@ class Engine:
             client, self.cache.workloads, self.cache.owners, bucket, self.outage, metrics, settings.identity
         )
         self._profiles = ProfileStatus(client, self.cache, self.fence, metrics)
-        self._overdue = Tally(metrics.overdue)
-        self._timed_out = Tally(metrics.timed_out)
-        self._unmirrored: set[str] = set()
+        self._figures = Figures(self.cache, metrics, self._now)
         self._told: dict[str, str] = {}
         self._in_force: bool | None = None
         self._steps = 0
+        self._reflectors = [*self.cache.reflectors, self.fence.policies, self.fence.bindings]
+        metrics.watch_reflectors(self._reflectors)
         self.cache.on_workload(self._workload_changed)
 
     @property
     def not_ready(self) -> list[str]:
         """What is still missing before decisions can be trusted."""
-        reflectors = [*self.cache.reflectors, self.fence.policies, self.fence.bindings]
+        reflectors = self._reflectors
         return [f"{r.resource.plural} not listed yet ({r.trouble or 'listing'})" for r in reflectors if not r.synced]
 
     async def run(self) -> None:
         """Sync, recover what an earlier life left undone, then follow. Raises only what is a bug."""
-        reflectors = [*self.cache.reflectors, self.fence.policies, self.fence.bindings]
+        reflectors = self._reflectors
         async with asyncio.TaskGroup() as tasks:
             for reflector in reflectors:
                 tasks.create_task(reflector.run(), name=f"reflect {reflector.resource.plural}")
@@ -120,8 +120,6 @@ class Engine:
                 log.warning("the API server's clock stepped; the recovery grace begins")
                 self.outage.begin_grace()
             self._fence_changed()
-            for name in self.cache.cluster_queues.objects:
-                self._metrics.queue_seen(name)
             await asyncio.sleep(1)
 
     def _fence_changed(self) -> None:
@@ -139,50 +137,23 @@ class Engine:
                 extra={"fence": self.fence.name, "reason": state.reason},
             )
         self._profiles.changed()
-        for key in self._overdue.members():
+        for key in self._figures.overdue.members():
             self._queue.add(key)
 
-    # --- figures ----------------------------------------------------------------------------------------------
-
     def _workload_changed(self, key: str, old: Workload | None, new: Workload | None) -> None:
-        """Count what was seen to happen; a write whose answer was lost counts like any other."""
-        same = old is not None and new is not None and old.uid == new.uid
-        before = live_decision(old) if old is not None and same else None
-        after = live_decision(new) if new is not None else None
-        queue = self.cache.cluster_queue_name(new) if new is not None else ""
-        self._timed_out.set(key, queue if after else None)
+        self._figures.workload_changed(key, old, new)
         if new is None:
             self._forget(key)
-            return
-        if overtaken(old if same else None, new) and not self.fence.breached:
+        elif overtaken(old, new) and not self.fence.breached:
             self.fence.breached = True
             self._metrics.fence_breaches.inc()
             log.critical("a committed Workload was admitted afterwards: no more commits", extra={"workload": key})
             self._fence_changed()
-        if old is None or not same:
-            return
-        if after is not None and before is None:
-            self._metrics.timeouts.labels(queue).inc()
-            deadline = clock.shown_deadline(new)
-            if deadline is not None:
-                self._metrics.commit_lag.observe(max(0, after.at - deadline) / SECOND)
-            self._observe_wait(new, queue, "timed_out", after.at)
-        if clock.has_started(new) and not clock.has_started(old):
-            self._observe_wait(new, queue, "admitted", self._now())
-
-    def _observe_wait(self, workload: Workload, queue: str, outcome: str, at: int) -> None:
-        reference = scope.owner_of(workload)
-        owner = self.cache.owner(workload, reference) if reference else None
-        ledger = clock.parse_ledger(owner) if owner else None
-        if ledger is not None:
-            self._metrics.waits.labels(queue, outcome).observe(max(0, at - ledger.origin) / SECOND)
 
     def _forget(self, key: str) -> None:
         self._deadlines.set(key, None)
-        self._overdue.set(key, None)
-        self._unmirrored.discard(key)
         self._told.pop(key, None)
-        self._metrics.pending_mirrors.set(len(self._unmirrored))
+        self._figures.forget(key)
 
     # --- one key ----------------------------------------------------------------------------------------------
 
@@ -235,10 +206,11 @@ class Engine:
         if workload is None:
             self._forget(key)
             return
+        self._figures.looked_at(key, workload)
         facts = await self._facts(workload)
         if facts is None:
             self._deadlines.set(key, None)
-            self._overdue.set(key, None)
+            self._figures.overdue.set(key, None)
             return
         mode = Mode(self.fence.state().in_force, self.outage.not_before, self._settings.notice)
         decision = decide(facts, self._now(), mode)
@@ -264,7 +236,7 @@ class Engine:
         action = decision.action
         queue = self.cache.cluster_queue_name(facts.workload)
         overdue = isinstance(action, Commit) or (isinstance(action, Rest) and action.overdue)
-        if self._overdue.set(key, queue if overdue else None) and isinstance(action, Rest) and action.overdue:
+        if self._figures.overdue.set(key, queue if overdue else None) and isinstance(action, Rest) and action.overdue:
             log.warning("past its deadline, not ended", extra={"workload": key, "reason": self._why_not()})
         match action:
             case WriteOwner(annotations, _):
@@ -284,12 +256,10 @@ class Engine:
 
     def _rest(self, key: str, facts: Facts, decision: Decision, until: int | None) -> None:
         marker = live_decision(facts.workload)
-        if marker is not None and facts.owner.annotation(api.ADMISSION_OUTCOME_OF) != mirror_of(marker):
-            self._unmirrored.add(key)
+        pending = marker is not None and facts.owner.annotation(api.ADMISSION_OUTCOME_OF) != mirror_of(marker)
+        self._figures.mirror_pending(key, pending)
+        if pending:
             until = self._now() + SETTLE_AGAIN
-        else:
-            self._unmirrored.discard(key)
-        self._metrics.pending_mirrors.set(len(self._unmirrored))
         if decision.reading.standing is Standing.FINISHED:
             until = None
         self._deadlines.set(key, until)

@@ -1,6 +1,6 @@
 """The controller's metrics (design §7). Labels are bounded by the number of queues, kinds and profiles."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -76,18 +76,14 @@ class Metrics:
         self.timed_out.labels(cluster_queue)
         self.overdue.labels(cluster_queue)
 
-    def queue_gone(self, cluster_queue: str) -> None:
-        for metric in (self.timed_out, self.overdue):
-            metric.remove(cluster_queue)
-
-    def watch_reflectors(self, reflectors: Callable[[], Iterable[Reflector[Any]]]) -> None:
+    def watch_reflectors(self, reflectors: Iterable[Reflector[Any]]) -> None:
         self.registry.register(_Reflectors(reflectors))
 
 
 class _Reflectors(Collector):
     """Read at each scrape: age and relists of every reflector."""
 
-    def __init__(self, reflectors: Callable[[], Iterable[Reflector[Any]]]) -> None:
+    def __init__(self, reflectors: Iterable[Reflector[Any]]) -> None:
         self._reflectors = reflectors
 
     def collect(self) -> Iterable[Any]:
@@ -95,7 +91,7 @@ class _Reflectors(Collector):
             "muster_reflector_age_seconds", "Since the API server last said anything.", labels=["resource"]
         )
         relists = CounterMetricFamily("muster_reflector_relists", "Full lists taken.", labels=["resource"])
-        for reflector in self._reflectors():
+        for reflector in self._reflectors:
             age.add_metric([reflector.resource.plural], reflector.age())
             relists.add_metric([reflector.resource.plural], reflector.relists)
         return (age, relists)
