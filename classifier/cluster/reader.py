@@ -1,7 +1,7 @@
-"""Reads from a cluster just what one question needs: few requests, in parallel, and no failure over what one may not read.
+"""Reads from a cluster just what one question needs: few requests, in parallel.
 
-Users see their own namespace; cluster-scoped kinds are often closed to them. A 403 there turns into a note, and the
-answer says less. A kind the cluster does not serve (404 on its list) is empty.
+Users see their own namespace; cluster-scoped kinds are often closed to them. A 403 there is no failure: it turns into
+a note, and the answer says less. A kind the cluster does not serve (404 on its list) is empty.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class Reader:
         self.client = client
         self.snapshot = Snapshot()
 
-    async def list(self, resource: Resource, namespace: str | None = None, **selectors: str) -> None:
+    async def collect(self, resource: Resource, namespace: str | None = None, **selectors: str) -> None:
         """All objects of a kind that match, into the snapshot. ``selectors``: labelSelector, fieldSelector."""
         decoder = msgspec.json.Decoder(TYPES[resource])
         params: dict[str, str] = {"limit": str(PAGE), **selectors}
@@ -97,8 +97,8 @@ class Reader:
         """What preflight needs for jobs in these namespaces. The values are the LocalQueues their jobs name."""
         queues = [(ns, queue) for ns, names in namespaces.items() for queue in sorted(names)]
         await asyncio.gather(
-            *(self.list(resource) for resource in SHARED),
-            self.list(api.NODES),
+            *(self.collect(resource) for resource in SHARED),
+            self.collect(api.NODES),
             *(self.get(api.NAMESPACES, ns) for ns in namespaces),
             *(self.get(api.LOCAL_QUEUES, queue, ns) for ns, queue in queues),
         )
@@ -118,9 +118,9 @@ class Reader:
         owner = owner_of(job)
         await asyncio.gather(
             self.world({namespace: {owner.queue} - {""}}),
-            self.list(api.WORKLOADS, namespace, labelSelector=f"{api.JOB_UID}={owner.uid}"),
-            self.list(api.PODS, namespace, labelSelector=f"{JOB_POD_LABEL}={owner.uid}"),
-            self.list(api.PROVISIONING_REQUESTS, namespace, labelSelector=MANAGED_LABEL),
+            self.collect(api.WORKLOADS, namespace, labelSelector=f"{api.JOB_UID}={owner.uid}"),
+            self.collect(api.PODS, namespace, labelSelector=f"{JOB_POD_LABEL}={owner.uid}"),
+            self.collect(api.PROVISIONING_REQUESTS, namespace, labelSelector=MANAGED_LABEL),
             self.fence(fence),
         )
         return owner
@@ -129,12 +129,12 @@ class Reader:
         """What an audit needs: the Workloads of one namespace or of all, and whatever explains them."""
         labels = {"labelSelector": selector} if selector else {}
         await asyncio.gather(
-            *(self.list(resource) for resource in SHARED),
-            self.list(api.NODES),
-            self.list(api.WORKLOADS, namespace, **labels),
-            self.list(api.JOBS, namespace),
-            self.list(api.LOCAL_QUEUES, namespace),
-            self.list(api.PROVISIONING_REQUESTS, namespace, labelSelector=MANAGED_LABEL),
-            self.list(api.NAMESPACES) if namespace is None else self.get(api.NAMESPACES, namespace),
+            *(self.collect(resource) for resource in SHARED),
+            self.collect(api.NODES),
+            self.collect(api.WORKLOADS, namespace, **labels),
+            self.collect(api.JOBS, namespace),
+            self.collect(api.LOCAL_QUEUES, namespace),
+            self.collect(api.PROVISIONING_REQUESTS, namespace, labelSelector=MANAGED_LABEL),
+            self.collect(api.NAMESPACES) if namespace is None else self.get(api.NAMESPACES, namespace),
             self.fence(fence),
         )

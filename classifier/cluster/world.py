@@ -2,7 +2,7 @@
 
 from classifier import api
 from classifier.cluster.snapshot import Snapshot
-from classifier.fit import World
+from classifier.fit import Verdict, World, judge
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
@@ -19,7 +19,7 @@ from classifier.objects import (
 from classifier.policy import profiles_for
 from classifier.report.fence import FENCE_NAME, Fence, FenceBinding, FencePolicy, fence_of
 from classifier.report.observation import Observation, pods_of, requests_of, workload_of
-from classifier.report.owner import Owner
+from classifier.report.owner import Owner, stamped_verdict
 
 _FENCE = (api.ADMISSION_POLICIES, api.ADMISSION_POLICY_BINDINGS)
 
@@ -50,25 +50,54 @@ def fence_in(snapshot: Snapshot, now: int, name: str = FENCE_NAME) -> Fence:
     )
 
 
-def observe(snapshot: Snapshot, owner: Owner, now: int, *, fence: str = FENCE_NAME) -> Observation:
-    """Everything the snapshot holds about one job."""
-    workload = workload_of(owner, snapshot.of(api.WORKLOADS, Workload).values())
+def observe(
+    snapshot: Snapshot,
+    owner: Owner,
+    now: int,
+    *,
+    fence: Fence | None = None,
+    workload: Workload | None = None,
+    alone: bool = True,
+) -> Observation:
+    """Everything the snapshot holds about one job.
+
+    For thousands of jobs at once: name the Workload, judge the fence once, and leave out (``alone=False``) what has to
+    be searched for, that is requests, pods and nodes.
+    """
+    if workload is None:
+        workload = workload_of(owner, snapshot.of(api.WORKLOADS, Workload).values())
     queue = (workload.queue_name if workload else "") or owner.queue
     local = snapshot.get(api.LOCAL_QUEUES, LocalQueue, queue, owner.namespace) if queue else None
     cluster = snapshot.get(api.CLUSTER_QUEUES, ClusterQueue, local.cluster_queue) if local else None
-    nodes = snapshot.readable(api.NODES, Node)
+    profiles = snapshot.of(api.CAPACITY_PROFILES, CapacityProfile)
+    if cluster is None and api.CLUSTER_QUEUES in snapshot.unreadable:
+        # Who may not read ClusterQueues still has what was stamped at submit.
+        names = (owner.annotations.get(api.CAPACITY_PROFILE) or "").split(",")
+        speaking = tuple(profiles[name] for name in sorted(n.strip() for n in names) if name in profiles)
+    else:
+        speaking = profiles_for(cluster, profiles.values())
+    nodes = snapshot.readable(api.NODES, Node) if alone else None
     return Observation(
         owner=owner,
         workload=workload,
         local_queue=local,
         cluster_queue=cluster,
         namespace=snapshot.get(api.NAMESPACES, Namespace, owner.namespace),
-        profiles=profiles_for(cluster, snapshot.of(api.CAPACITY_PROFILES, CapacityProfile).values()),
+        profiles=speaking,
         checks=snapshot.readable(api.ADMISSION_CHECKS, AdmissionCheck),
         configs=snapshot.readable(api.PROVISIONING_REQUEST_CONFIGS, ProvisioningRequestConfig),
-        requests=requests_of(workload, snapshot.of(api.PROVISIONING_REQUESTS, ProvisioningRequest).values()),
-        pods=pods_of(owner, snapshot.of(api.PODS, Pod).values()),
+        requests=requests_of(workload, snapshot.of(api.PROVISIONING_REQUESTS, ProvisioningRequest).values())
+        if alone
+        else (),
+        pods=pods_of(owner, snapshot.of(api.PODS, Pod).values()) if alone else (),
         nodes=None if nodes is None else tuple(nodes.values()),
-        fence=fence_in(snapshot, now, fence),
+        fence=fence if fence is not None else fence_in(snapshot, now),
         notes=tuple(snapshot.notes),
     )
+
+
+def verdict_on(snapshot: Snapshot, world: World, owner: Owner, now: int) -> Verdict | None:
+    """The verdict on a job; the one stamped at submit where the objects it rests on may not be read."""
+    if not snapshot.unreadable.isdisjoint((api.CAPACITY_PROFILES, api.CLUSTER_QUEUES, api.RESOURCE_FLAVORS)):
+        return stamped_verdict(owner)
+    return judge(owner.meta, world, now)

@@ -1,0 +1,107 @@
+"""``muster audit``: every pending Workload that needs somebody's attention."""
+
+import argparse
+import asyncio
+from collections.abc import Iterator
+
+from classifier import api
+from classifier.cli.connect import connect, namespace_of
+from classifier.cli.errors import Exit
+from classifier.cli.options import Subcommands, add_common, add_fence, add_files, check_offline, clock
+from classifier.cli.output import say, say_data, table, warn
+from classifier.cli.selector import Test, parse_selector
+from classifier.cluster.files import load
+from classifier.cluster.reader import Reader
+from classifier.cluster.snapshot import Snapshot
+from classifier.cluster.world import fence_in, observe, verdict_on, world_of
+from classifier.instant import format_duration
+from classifier.objects import Job, Workload
+from classifier.report import Finding, Problem, audit_foreign, audit_job, owner_of
+from classifier.report.encode import finding_json
+
+_ORDER = {problem: weight for weight, problem in enumerate(Problem)}
+
+
+def add(commands: Subcommands) -> None:
+    parser = commands.add_parser("audit", help="pending Workloads that can never fit, are late, or have no bound")
+    parser.add_argument("-A", "--all-namespaces", action="store_true", help="look into every namespace")
+    parser.add_argument("-l", "--selector", metavar="LABELS", help="only Workloads with these labels")
+    add_common(parser)
+    add_files(parser, "-f", "--filename", "--with")
+    add_fence(parser)
+    parser.set_defaults(run=run)
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    check_offline(arguments)
+    namespace = None if arguments.all_namespaces else namespace_of(arguments)
+    selected = parse_selector(arguments.selector or "") if arguments.selector else lambda _labels: True
+    if arguments.world:
+        snapshot = await asyncio.to_thread(load, arguments.world, namespace or "default")
+        now = clock(arguments)()
+    else:
+        async with await connect(arguments) as client:
+            reader = Reader(client)
+            await reader.everything(namespace, arguments.selector, arguments.fence)
+            snapshot, now = reader.snapshot, clock(arguments, client.time.now)()
+    findings = list(audit(snapshot, namespace, selected, now, arguments.fence))
+    findings.sort(key=lambda f: (_ORDER[f.problem], f.until is None, f.until or 0, f.workload))
+    for note in snapshot.notes:
+        warn(note)
+    if arguments.output in ("json", "yaml"):
+        say_data([finding_json(f) for f in findings], arguments.output)
+    elif findings:
+        say(_table(findings, now, wide=arguments.output == "wide"))
+    else:
+        warn(f"no pending Workload needs attention{f' in namespace {namespace}' if namespace else ''}")
+    return Exit.FOUND if findings else Exit.OK
+
+
+def audit(snapshot: Snapshot, namespace: str | None, selected: Test, now: int, fence_name: str) -> Iterator[Finding]:
+    """The findings, in no order. One pass over the Workloads."""
+    world = world_of(snapshot)
+    fence = fence_in(snapshot, now, fence_name)
+    jobs = {job.uid: job for job in snapshot.of(api.JOBS, Job).values() if job.uid}
+    for workload in snapshot.of(api.WORKLOADS, Workload).values():
+        if namespace not in (None, workload.namespace) or not selected(workload.metadata.labels or {}):
+            continue
+        controller = workload.controller
+        job = jobs.get(controller.uid) if controller else None
+        if job is None:
+            found = audit_foreign(workload, f"{controller.kind}/{controller.name}" if controller else "", now)
+        else:
+            owner = owner_of(job)
+            observation = observe(snapshot, owner, now, fence=fence, workload=workload, alone=False)
+            found = audit_job(observation, verdict_on(snapshot, world, owner, now), now)
+        if found is not None:
+            yield found
+
+
+def _table(findings: list[Finding], now: int, *, wide: bool) -> Iterator[str]:
+    """Rows, each with what to do beneath it; with ``wide`` that is one more column instead."""
+    header = ["PROBLEM", "WORKLOAD", "OWNER", "QUEUE", "WAITING", "DEADLINE", "WHY", *(["ADVICE"] if wide else [])]
+    rows = [
+        [
+            str(f.problem),
+            f.workload,
+            f.owner or "-",
+            f.queue or "-",
+            "-" if f.since is None else format_duration(max(0, now - f.since)),
+            _until(f.until, now),
+            f.why,
+            *([f.advice or "-"] if wide else []),
+        ]
+        for f in findings
+    ]
+    printed = table(header, rows)
+    yield printed[0]
+    for finding, line in zip(findings, printed[1:], strict=True):
+        yield line
+        if finding.advice and not wide:
+            yield f"  to do: {finding.advice}"
+
+
+def _until(at: int | None, now: int) -> str:
+    if at is None:
+        return "none"
+    return f"in {format_duration(at - now)}" if at > now else f"{format_duration(now - at)} ago"

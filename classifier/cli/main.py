@@ -1,0 +1,58 @@
+"""``muster``: what a gang job is waiting for, whether it can ever run, and what needs attention."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from classifier.cli import audit, preflight, status
+from classifier.cli.errors import CliError, Exit
+from classifier.cli.options import Parser
+from classifier.cluster.client import ApiError, ClientError
+from classifier.cluster.files import FileError
+
+EPILOG = """exit codes: 0 fits, fine, started or succeeded; 1 cannot reach or read; 2 usage; 3 never fits, or the audit
+found something; 4 unknown; 5 misconfigured; status -w: 6 admission timed out, 7 failed, 8 deleted"""
+
+
+def parser() -> Parser:
+    top = Parser(prog="muster", description=__doc__, epilog=EPILOG)
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for module in (status, preflight, audit):
+        module.add(commands)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code; argparse exits by itself on usage errors (2) and ``--help`` (0)."""
+    # What the libraries log is for daemons; people get one line on stderr.
+    logging.getLogger("classifier").addHandler(logging.NullHandler())
+    arguments = parser().parse_args(argv)
+    try:
+        code: int = asyncio.run(arguments.run(arguments))
+        sys.stdout.flush()
+        return code
+    except (CliError, FileError, ClientError, ApiError) as error:
+        return _failed(error)
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (``| head``): nothing left to say, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.BROKEN_PIPE
+
+
+def _failed(error: Exception) -> int:
+    text = " ".join(str(error).split())
+    if isinstance(error, ApiError):
+        remedy = {401: "log in again, or choose another --context", 403: "ask for the right, or use --as"}
+        text = f"the API server refused: {text}"
+        if error.status in remedy:
+            text = f"{text}; {remedy[error.status]}"
+    print(f"muster: {text}", file=sys.stderr)
+    return error.code if isinstance(error, CliError) else Exit.UNREADABLE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

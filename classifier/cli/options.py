@@ -1,0 +1,75 @@
+"""Options every subcommand shares, with kubectl's names and meanings."""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from classifier.cli.errors import Exit, UsageError
+from classifier.instant import SECOND, parse_instant
+from classifier.report import FENCE_NAME
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with errors in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(Exit.USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def _instant(text: str) -> int:
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Where to read, as whom, how to print."""
+    parser.add_argument("-n", "--namespace", metavar="NAME", help="the namespace; default: that of the context")
+    parser.add_argument(
+        "-o", "--output", choices=("wide", "json", "yaml"), metavar="wide|json|yaml", help="how to print"
+    )
+    parser.add_argument("--context", metavar="NAME", help="the kubeconfig's context")
+    parser.add_argument("--kubeconfig", metavar="FILE", help="default: the KUBECONFIG variable, then ~/.kube/config")
+    parser.add_argument("--as", dest="impersonate", metavar="USER", help="act as this user")
+    parser.add_argument("--now", type=_instant, metavar="TIME", help="fix the clock, e.g. 2026-11-29T10:00:00Z")
+
+
+def add_fence(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fence", default=FENCE_NAME, metavar="NAME", help=f"the fence's policy (default: {FENCE_NAME})"
+    )
+
+
+def add_files(parser: argparse.ArgumentParser, *flags: str) -> None:
+    parser.add_argument(
+        *flags,
+        dest="world",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="read the cluster from this file, folder or - instead (what kubectl get -o yaml prints); may be repeated",
+    )
+
+
+def clock(arguments: argparse.Namespace, server: Callable[[], int] | None = None) -> Callable[[], int]:
+    """Now in milliseconds: ``--now``, the API server's time, or the machine's."""
+    fixed: int | None = arguments.now
+    if fixed is not None:
+        return lambda: fixed
+    return server or (lambda: int(time.time() * SECOND))
+
+
+def check_offline(arguments: argparse.Namespace) -> None:
+    """With files there is no cluster to choose."""
+    for option, value in (
+        ("--context", arguments.context),
+        ("--kubeconfig", arguments.kubeconfig),
+        ("--as", arguments.impersonate),
+    ):
+        if value and arguments.world:
+            raise UsageError(f"{option} has no meaning when the cluster is read from files; leave one out")
+
+
+Subcommands = Any  # argparse keeps the type of its subparsers to itself

@@ -1,0 +1,72 @@
+"""``muster status KIND/NAME [-w]``: the phases of one job."""
+
+import argparse
+import asyncio
+
+from classifier import api
+from classifier.cli.connect import connect, namespace_of
+from classifier.cli.errors import CliError, Exit, UsageError
+from classifier.cli.options import Subcommands, add_common, add_fence, add_files, check_offline, clock
+from classifier.cli.output import say, say_data
+from classifier.cli.target import parse_target
+from classifier.cli.watch import follow
+from classifier.cluster.files import load
+from classifier.cluster.reader import Reader
+from classifier.cluster.snapshot import Snapshot
+from classifier.cluster.world import fence_in, observe, verdict_on, world_of
+from classifier.objects import Job
+from classifier.report import Owner, Report, owner_of, report
+from classifier.report.encode import status_json
+from classifier.report.screen import lines
+
+
+def add(commands: Subcommands) -> None:
+    parser = commands.add_parser("status", help="what a job is waiting for, since when and until when")
+    parser.add_argument("target", nargs="+", metavar="KIND/NAME", help="for example job/train")
+    parser.add_argument("-w", "--watch", action="store_true", help="follow the job to its end")
+    add_common(parser)
+    add_files(parser, "-f", "--filename", "--with")
+    add_fence(parser)
+    parser.set_defaults(run=run)
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    _, name = parse_target(arguments.target)
+    namespace = namespace_of(arguments)
+    check_offline(arguments)
+    if arguments.world:
+        if arguments.watch:
+            raise UsageError("-w follows a cluster; files do not change")
+        snapshot = await asyncio.to_thread(load, arguments.world, namespace)
+        job = snapshot.get(api.JOBS, Job, name, namespace)
+        if job is None:
+            raise _missing(namespace, name, "in these files; see -n")
+        show(build(snapshot, owner_of(job), clock(arguments)(), arguments.fence), arguments.output)
+        return Exit.OK
+    async with await connect(arguments) as client:
+        now = clock(arguments, client.time.now)
+        if arguments.watch:
+            return await follow(client, namespace, name, arguments.output, arguments.fence, now)
+        reader = Reader(client)
+        owner = await reader.job(namespace, name, arguments.fence)
+        if owner is None:
+            raise _missing(namespace, name, f"; see kubectl get jobs -n {namespace}")
+        show(build(reader.snapshot, owner, now(), arguments.fence), arguments.output)
+    return Exit.OK
+
+
+def build(snapshot: Snapshot, owner: Owner, now: int, fence: str) -> Report:
+    """The report on one job of a snapshot."""
+    verdict = verdict_on(snapshot, world_of(snapshot), owner, now)
+    return report(observe(snapshot, owner, now, fence=fence_in(snapshot, now, fence)), verdict, now)
+
+
+def show(result: Report, form: str | None) -> None:
+    if form in ("json", "yaml"):
+        say_data(status_json(result), form)
+    else:
+        say(lines(result, wide=form == "wide"))
+
+
+def _missing(namespace: str, name: str, where: str) -> CliError:
+    return CliError(f"there is no Job {namespace}/{name}{where if where.startswith(';') else f' {where}'}")

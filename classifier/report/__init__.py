@@ -1,0 +1,43 @@
+"""What a job is doing, since when, until when, and what next: phases for people, JSON for programs (design §6)."""
+
+from classifier.report.audit import Finding, Problem, audit_foreign, audit_job
+from classifier.report.compose import ProfileState, Report, Result, report
+from classifier.report.deadline import Deadline, deadline_of
+from classifier.report.fence import FENCE_NAME, Fence, FenceBinding, FencePolicy, FenceState, fence_of
+from classifier.report.message import reactivate_command, timed_out_message
+from classifier.report.observation import Observation, pods_of, requests_of, workload_of
+from classifier.report.owner import Finish, Owner, owner_of
+from classifier.report.phase import Phase, State
+from classifier.report.profiles import ProvisioningReady, provisioning_ready
+
+__all__ = [
+    "FENCE_NAME",
+    "Deadline",
+    "Fence",
+    "FenceBinding",
+    "FencePolicy",
+    "FenceState",
+    "Finding",
+    "Finish",
+    "Observation",
+    "Owner",
+    "Phase",
+    "Problem",
+    "ProfileState",
+    "ProvisioningReady",
+    "Report",
+    "Result",
+    "State",
+    "audit_foreign",
+    "audit_job",
+    "deadline_of",
+    "fence_of",
+    "owner_of",
+    "pods_of",
+    "provisioning_ready",
+    "reactivate_command",
+    "report",
+    "requests_of",
+    "timed_out_message",
+    "workload_of",
+]

@@ -1,0 +1,134 @@
+"""Which pending Workload needs somebody's attention, and why (design §8, ``muster audit``). Pure."""
+
+from enum import StrEnum
+
+import msgspec
+
+from classifier import api
+from classifier.clock import Standing, committed
+from classifier.fit import Outcome, Verdict
+from classifier.instant import format_duration, format_instant, instant_or_none
+from classifier.objects import Workload
+from classifier.report.deadline import Deadline, deadline_of
+from classifier.report.fence import FenceState
+from classifier.report.message import reactivate_command
+from classifier.report.observation import Observation
+
+
+class Problem(StrEnum):
+    """In the order of their weight: a Workload is listed once, under the first that holds."""
+
+    NEVER_FITS = "never-fits"
+    DEADLINE_PASSED = "deadline-passed"
+    DEADLINE_NEAR = "deadline-near"
+    UNBOUNDED = "unbounded"
+    UNKNOWN = "unknown"
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """``workload`` is ``namespace/name``, ``owner`` ``Kind/name``; instants in milliseconds."""
+
+    workload: str
+    owner: str
+    queue: str
+    problem: Problem
+    since: int | None
+    until: int | None
+    why: str
+    advice: str | None
+
+
+def pending(workload: Workload) -> bool:
+    """Not finished, not admitted: it waits, or its wait was ended."""
+    return not (
+        workload.is_true(api.FINISHED) or workload.is_true(api.ADMITTED) or workload.metadata.deletion_timestamp
+    )
+
+
+def audit_job(obs: Observation, verdict: Verdict | None, now: int) -> Finding | None:
+    """The weightiest finding about one job's Workload; None if it is well or does not wait."""
+    workload = obs.workload
+    if workload is None or not pending(workload):
+        return None
+    deadline = deadline_of(obs.owner.meta, workload, obs.policies, now)
+    if deadline.standing is Standing.DEACTIVATED:
+        return None  # somebody's decision, not a wait
+    found = _problem(obs, workload, deadline, verdict, now)
+    if found is None:
+        return None
+    problem, why, advice = found
+    return Finding(
+        workload=workload.key,
+        owner=f"{obs.owner.kind}/{obs.owner.name}",
+        queue=workload.queue_name,
+        problem=problem,
+        since=deadline.started_at,
+        until=deadline.at,
+        why=why,
+        advice=advice,
+    )
+
+
+def audit_foreign(workload: Workload, owner: str, now: int) -> Finding | None:
+    """A pending Workload whose owner is of a kind Muster cannot report on: its deadline is all that can be judged."""
+    if not pending(workload) or not workload.active:
+        return None
+    return Finding(
+        workload=workload.key,
+        owner=owner,
+        queue=workload.queue_name,
+        problem=Problem.UNBOUNDED,
+        since=instant_or_none(workload.metadata.creation_timestamp),
+        until=None,
+        why=f"Muster does not bound what {owner or 'nobody'} waits for",
+        advice=None,
+    )
+
+
+def _problem(
+    obs: Observation, workload: Workload, deadline: Deadline, verdict: Verdict | None, now: int
+) -> tuple[Problem, str, str | None] | None:
+    marker = committed(workload)
+    if marker is not None:
+        waited = f" after {format_duration(deadline.waited)}" if deadline.waited is not None else ""
+        why = f"admission timed out at {format_instant(marker.at)}{waited}"
+        if verdict is not None and verdict.outcome is Outcome.NEVER_FITS:
+            return Problem.NEVER_FITS, f"{verdict.reason}; {why}", verdict.advice
+        return (
+            Problem.DEADLINE_PASSED,
+            why,
+            f"delete and resubmit, or run: {reactivate_command(workload.name, workload.namespace)}",
+        )
+    if verdict is not None and verdict.outcome is Outcome.NEVER_FITS:
+        return Problem.NEVER_FITS, verdict.reason, verdict.advice or "delete it, or change what it asks for"
+    if deadline.passed(now):
+        ago = format_duration(now - (deadline.at or now))
+        if obs.fence.state is FenceState.NOT_IN_FORCE:
+            why = f"deadline passed {ago} ago; not enforced: {obs.fence.why}"
+            return Problem.DEADLINE_PASSED, why, f"put the fence {obs.fence.name} in force: reinstall the chart"
+        return (
+            Problem.DEADLINE_PASSED,
+            f"deadline passed {ago} ago and nobody ended the wait",
+            "see whether muster-controller is running and what it logs",
+        )
+    if deadline.near(now) and deadline.standing is Standing.WAITING:
+        left = format_duration((deadline.at or now) - now)
+        return Problem.DEADLINE_NEAR, f"deadline in {left}; {_why_waiting(workload)}", None
+    if deadline.at is None and deadline.timeout is None:
+        why = f"no bound on its wait: {deadline.exempt or 'no policy gives one'}"
+        return Problem.UNBOUNDED, why, f"annotate its LocalQueue or ClusterQueue with {api.ADMISSION_TIMEOUT}"
+    if verdict is not None and verdict.outcome in (Outcome.UNKNOWN, Outcome.MISCONFIGURED):
+        prefix = "misconfigured: " if verdict.outcome is Outcome.MISCONFIGURED else ""
+        return Problem.UNKNOWN, f"{prefix}{verdict.reason}", verdict.advice
+    return None
+
+
+def _why_waiting(workload: Workload) -> str:
+    reserved = workload.condition(api.QUOTA_RESERVED)
+    if reserved is None:
+        return "not considered by Kueue yet"
+    if not reserved.true:
+        return reserved.message or reserved.reason or "no quota"
+    checks = workload.status.admission_checks if workload.status else None
+    waiting = [f"{c.name} is {c.state}" for c in checks or () if c.state != "Ready"]
+    return f"quota reserved, AdmissionCheck {', '.join(waiting)}" if waiting else "quota reserved"

@@ -1,0 +1,199 @@
+"""The phase between quota and admission: a capacity check has asked an autoscaler for nodes.
+
+A capacity check is an AdmissionCheck of Kueue's ProvisioningRequest controller. What the request says is not what
+exists: ``Provisioned=True/CapacityIsProvisioned`` means that a resize call was accepted, the nodes may not be there
+(reference/capacity.md §1.2). So the phase is done when nodes are ready or the pods have one, not before.
+"""
+
+from collections.abc import Iterator
+
+from classifier import api
+from classifier.instant import format_duration, instant_or_none
+from classifier.objects import AdmissionCheckState, ProvisioningRequest
+from classifier.report.deadline import Deadline, clause
+from classifier.report.observation import Observation
+from classifier.report.phase import CAPACITY, NOTHING, Phase, State, joined
+from classifier.report.pools import PoolCount
+from classifier.report.submitted import deactivated, ended_here, lost_quota, words
+
+
+def is_capacity_check(obs: Observation, name: str) -> bool:
+    """Whether a check asks for capacity: by its controller; where checks may not be read, by profiles and requests."""
+    if obs.checks is not None and name in obs.checks:
+        spec = obs.checks[name].spec
+        return spec is not None and spec.controller_name == api.PROVISIONING_CONTROLLER
+    if any(p.spec.provisioning is not None and p.spec.provisioning.admission_check == name for p in obs.profiles):
+        return True
+    return obs.workload is not None and any(r.name.startswith(f"{obs.workload.name}-{name}-") for r in obs.requests)
+
+
+def check_states(obs: Observation) -> Iterator[AdmissionCheckState]:
+    """The Workload's checks as Kueue lists them; before it does, those of the ClusterQueue, all Pending."""
+    listed = obs.workload.status.admission_checks if obs.workload and obs.workload.status else None
+    if listed:
+        yield from listed
+    elif obs.cluster_queue is not None:
+        for name in obs.cluster_queue.check_names:
+            yield AdmissionCheckState(name=name, state="Pending")
+
+
+def other_checks(obs: Observation) -> str | None:
+    """Checks that are not about capacity and still keep the Workload from being admitted."""
+    waiting = [s for s in check_states(obs) if s.state != "Ready" and not is_capacity_check(obs, s.name)]
+    return (
+        ", ".join(f"AdmissionCheck {s.name} is {s.state}{f': {s.message}' if s.message else ''}" for s in waiting)
+        or None
+    )
+
+
+def capacity(obs: Observation, pools: tuple[PoolCount, ...], deadline: Deadline, placed: int, now: int) -> Phase:
+    """``placed``: how many nodes the gang's pods are on, 0 until every pod has one."""
+    workload = obs.workload
+    checks = [s for s in check_states(obs) if is_capacity_check(obs, s.name)]
+    queue = obs.cluster_queue.name if obs.cluster_queue else ""
+    ended, stopped = ended_here(obs, deadline), deactivated(obs)
+    reserved = workload is not None and workload.is_true(api.QUOTA_RESERVED)
+    if (ended or stopped) and workload is not None and (reserved or lost_quota(workload)):
+        # The wait ended while quota was held: whatever was waited for then, it came after quota.
+        state, text = (State.FAILED, ended) if ended else stopped or (State.FAILED, "")
+        return Phase(CAPACITY, state, joined(_progress(pools) if checks else None, text), deadline.committed_at)
+    finished = obs.owner.finish is not None
+    if not checks:
+        known = obs.cluster_queue is not None or (workload is not None and reserved)
+        text = f"not needed: {f'ClusterQueue {queue}' if queue else 'the queue'} has no capacity check"
+        if finished or reserved or (workload is None and not obs.owner.queue):
+            return Phase(CAPACITY, State.DONE, text)
+        return Phase(CAPACITY, State.WAITING, text if known else NOTHING)
+    if not reserved and not finished:
+        return Phase(CAPACITY, State.WAITING)
+    check = next((s for s in checks if s.state != "Ready"), checks[0])
+    request = _request_of(obs, check.name)
+    if placed or finished:
+        return _provisioned(pools, request, placed, finished)
+    if check.state == "Rejected":
+        text = f"AdmissionCheck {check.name} rejected the Workload: {check.message or 'no reason given'}"
+        return Phase(CAPACITY, State.FAILED, text, instant_or_none(check.last_transition_time))
+    if check.state == "Ready":
+        return _ready(pools, check, request, now)
+    return _pending(obs, pools, check, request, deadline, now)
+
+
+def _progress(pools: tuple[PoolCount, ...]) -> str | None:
+    return ", ".join(p.progress for p in pools if p.progress) or None
+
+
+def _readiness(pools: tuple[PoolCount, ...]) -> str | None:
+    return ", ".join(p.readiness for p in pools if p.readiness) or None
+
+
+def _request_of(obs: Observation, check: str) -> ProvisioningRequest | None:
+    """The newest request made for a check. Long names are hashed, then the newest of the Workload has to do."""
+    prefix = f"{obs.workload.name}-{check}-" if obs.workload else ""
+    named = [r for r in obs.requests if r.name.startswith(prefix)]
+    candidates = named or list(obs.requests)
+    return candidates[-1] if candidates else None
+
+
+def _true(request: ProvisioningRequest | None, type_: str) -> bool:
+    return request is not None and request.status is not None and request.status.is_true(type_)
+
+
+def _booked(request: ProvisioningRequest | None) -> bool:
+    """The request says that its capacity is kept for it: Cluster Autoscaler books from Provisioned until expiry."""
+    return _true(request, api.PROVREQ_PROVISIONED) and not any(
+        _true(request, t) for t in (api.PROVREQ_BOOKING_EXPIRED, api.PROVREQ_REVOKED, api.PROVREQ_FAILED)
+    )
+
+
+def _nodes_words(pools: tuple[PoolCount, ...]) -> str | None:
+    return ", ".join(f"{p.needed} node(s) of {p.name}" for p in pools if p.needed is not None) or None
+
+
+def _provisioned(
+    pools: tuple[PoolCount, ...], request: ProvisioningRequest | None, placed: int, finished: bool
+) -> Phase:
+    """Every pod has a node, or the job is over: capacity came. The nodes may be gone again by now."""
+    wanted = _nodes_words(pools)
+    since = max((p.enough_since or 0 for p in pools), default=0) or None
+    if wanted and _booked(request):
+        return Phase(CAPACITY, State.DONE, f"capacity booked on {wanted}", since)
+    if pools and all(p.enough for p in pools):
+        return Phase(CAPACITY, State.DONE, _readiness(pools) or "", since)
+    if placed:
+        return Phase(CAPACITY, State.DONE, f"the pods are on {placed} node(s)", since)
+    return Phase(CAPACITY, State.DONE, "over with the job" if finished else "done", since)
+
+
+def _ready(
+    pools: tuple[PoolCount, ...], check: AdmissionCheckState, request: ProvisioningRequest | None, now: int
+) -> Phase:
+    """The check is satisfied; whether nodes stand behind it only the nodes tell."""
+    at = instant_or_none(check.last_transition_time)
+    if request is None:
+        return Phase(CAPACITY, State.DONE, joined("no request needed", check.message), at)
+    provisioned = request.status.condition(api.PROVREQ_PROVISIONED) if request.status else None
+    wanted = _nodes_words(pools)
+    if provisioned is not None and provisioned.reason == "CapacityIsFound":
+        text = f"capacity booked on {wanted}" if wanted and _booked(request) else "capacity found on nodes that exist"
+        return Phase(CAPACITY, State.DONE, text, at)
+    if pools and all(p.enough for p in pools):
+        since = max((p.enough_since or 0 for p in pools), default=0) or at
+        text = f"capacity booked on {wanted}" if wanted and _booked(request) else _readiness(pools) or ""
+        return Phase(CAPACITY, State.DONE, text, since)
+    ago = f" {format_duration(max(0, now - at))} ago" if at is not None else ""
+    text = joined(
+        _readiness(pools),
+        f"scale-up accepted{ago}{f' ({provisioned.reason})' if provisioned and provisioned.reason else ''}",
+        None if any(p.ready is not None for p in pools) else "whether nodes are ready may not be read",
+    )
+    return Phase(CAPACITY, State.ACTIVE, text, at)
+
+
+def _pending(
+    obs: Observation,
+    pools: tuple[PoolCount, ...],
+    check: AdmissionCheckState,
+    request: ProvisioningRequest | None,
+    deadline: Deadline,
+    now: int,
+) -> Phase:
+    reserved = obs.workload.condition(api.QUOTA_RESERVED) if obs.workload else None
+    since = instant_or_none(reserved.last_transition_time) if reserved else None
+    if request is not None:
+        since = instant_or_none(request.metadata.creation_timestamp) or since
+    text = joined(
+        _progress(pools),
+        _asked(obs, check, request, since, now),
+        f"AdmissionCheck {check.name} is {check.state}: {check.message}" if check.state == "Retry" else None,
+        other_checks(obs),
+        clause(deadline, obs.fence, now),
+    )
+    return Phase(CAPACITY, State.ACTIVE, text, since)
+
+
+def _asked(
+    obs: Observation, check: AdmissionCheckState, request: ProvisioningRequest | None, since: int | None, now: int
+) -> str:
+    """What has been asked for, and what the autoscaler made of it."""
+    if request is None:
+        stands = obs.checks.get(check.name) if obs.checks is not None else None
+        active = stands.status.condition(api.ACTIVE) if stands is not None and stands.status else None
+        if obs.checks is not None and (active is None or not active.true):
+            return f"not requested: AdmissionCheck {check.name} is not active ({words(active) or 'no condition'})"
+        return f"not requested yet{f': {check.message}' if check.message else ''}"
+    ago = f"requested {format_duration(max(0, now - since))} ago" if since is not None else "requested"
+    conditions = request.status if request.status is not None else None
+    failed = conditions.condition(api.PROVREQ_FAILED) if conditions else None
+    if failed is not None and failed.true:
+        return f"{ago}; ProvisioningRequest {request.name} failed ({words(failed)})"
+    if _true(request, api.PROVREQ_BOOKING_EXPIRED):
+        return f"{ago}; the booking of ProvisioningRequest {request.name} expired"
+    if not _true(request, api.PROVREQ_ACCEPTED):
+        class_ = request.spec.provisioning_class_name if request.spec else ""
+        return f"{ago}; no autoscaler has accepted ProvisioningRequest {request.name} (class {class_ or 'none'})"
+    provisioned = conditions.condition(api.PROVREQ_PROVISIONED) if conditions else None
+    if provisioned is not None and provisioned.true:
+        return f"{ago}; scale-up accepted ({provisioned.reason or 'Provisioned'})"
+    if provisioned is not None and provisioned.reason != "NotProvisioned":
+        return f"{ago}; the autoscaler: {words(provisioned)}"
+    return ago

@@ -1,0 +1,107 @@
+"""The last two phases: the pods get nodes, the job runs."""
+
+from classifier import api
+from classifier.instant import format_duration, instant_or_none
+from classifier.objects import Pod
+from classifier.report.capacity import other_checks
+from classifier.report.observation import Observation
+from classifier.report.phase import NOTHING, RUNNING, SCHEDULING, Phase, State, joined
+
+#: Node names printed on one line before "and N more".
+NAMES = 4
+
+
+def current_pods(obs: Observation) -> tuple[Pod, ...]:
+    """The pods that count: not those that failed or are on their way out; the finished ones once the job is over."""
+
+    def counts(pod: Pod) -> bool:
+        phase = pod.status.phase if pod.status else None
+        return phase != "Failed" and (pod.metadata.deletion_timestamp is None or obs.owner.finish is not None)
+
+    return tuple(p for p in obs.pods if counts(p))
+
+
+def scheduled_pods(obs: Observation) -> tuple[Pod, ...]:
+    return tuple(p for p in current_pods(obs) if p.spec is not None and p.spec.node_name)
+
+
+def _node_names(pods: tuple[Pod, ...]) -> list[str]:
+    return list(dict.fromkeys(p.spec.node_name for p in pods if p.spec is not None and p.spec.node_name))
+
+
+def nodes_placed(obs: Observation) -> int:
+    """On how many nodes the gang is, 0 while a pod of it has none."""
+    scheduled = scheduled_pods(obs)
+    return len(_node_names(scheduled)) if scheduled and len(scheduled) >= obs.owner.pods else 0
+
+
+def scheduling(obs: Observation, now: int) -> Phase:
+    owner, workload = obs.owner, obs.workload
+    pods, scheduled = current_pods(obs), scheduled_pods(obs)
+    admitted = workload.condition(api.ADMITTED) if workload is not None else None
+    free = workload is None and not owner.queue  # Kueue has no say in it
+    total = max(owner.pods, len(scheduled)) if owner.finish is not None else owner.pods
+    if scheduled and len(scheduled) >= owner.pods:
+        names = _node_names(scheduled)
+        more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
+        return Phase(
+            SCHEDULING,
+            State.DONE,
+            f"{len(scheduled)}/{total} on {', '.join(names[:NAMES])}{more}",
+            max((_scheduled_at(p) or 0 for p in scheduled), default=0) or None,
+        )
+    if owner.finish is not None:
+        if owner.finish.succeeded:
+            return Phase(SCHEDULING, State.DONE, "the pods are gone")
+        return Phase(SCHEDULING, State.WAITING, f"{len(scheduled)}/{total} when the job failed")
+    if not free and not (admitted is not None and admitted.true):
+        reserved = workload is not None and workload.active and workload.is_true(api.QUOTA_RESERVED)
+        waiting = other_checks(obs) if reserved else None
+        return Phase(SCHEDULING, State.WAITING, waiting or NOTHING)
+    since = instant_or_none(admitted.last_transition_time) if admitted is not None else owner.created
+    ago = f" {format_duration(max(0, now - since))} ago" if since is not None else ""
+    if owner.suspended:
+        text = (
+            f"admitted{ago}; Kueue has not started the {owner.kind} yet" if admitted else f"{owner.kind} is suspended"
+        )
+    else:
+        unplaced = next((p for p in pods if p not in scheduled), None)
+        text = joined(
+            f"{len(scheduled)}/{total}",
+            f"{'admitted' if admitted else 'submitted'}{ago}",
+            _why_unplaced(unplaced) if unplaced is not None else f"{total - len(pods)} pod(s) not created yet",
+        )
+    return Phase(SCHEDULING, State.ACTIVE, text, since)
+
+
+def _scheduled_at(pod: Pod) -> int | None:
+    condition = pod.status.condition("PodScheduled") if pod.status else None
+    return instant_or_none(condition.last_transition_time) if condition is not None and condition.true else None
+
+
+def _why_unplaced(pod: Pod) -> str:
+    condition = pod.status.condition("PodScheduled") if pod.status else None
+    if condition is None or not condition.message:
+        return f"pod {pod.name} has no node yet"
+    return f"pod {pod.name}: {condition.message}"
+
+
+def running(obs: Observation) -> Phase:
+    owner = obs.owner
+    if owner.finish is not None:
+        finish = owner.finish
+        if not finish.succeeded:
+            why = f"{finish.reason}: {finish.message}" if finish.message else finish.reason
+            return Phase(RUNNING, State.FAILED, f"Failed ({why})", finish.at)
+        of = (
+            f"{owner.succeeded}/{owner.completions} completions"
+            if owner.completions
+            else f"{owner.succeeded} succeeded"
+        )
+        return Phase(RUNNING, State.DONE, f"Succeeded ({of})", finish.at)
+    alive = [p for p in current_pods(obs) if p.status is not None and p.status.phase == "Running"]
+    done = f"; {owner.succeeded} of {owner.completions} completed" if owner.succeeded and owner.completions else ""
+    if not alive and not owner.ready:
+        return Phase(RUNNING, State.WAITING)
+    since = min((at for at in (instant_or_none(p.status.start_time) for p in alive if p.status) if at), default=None)
+    return Phase(RUNNING, State.ACTIVE, f"{owner.ready}/{owner.pods} pods ready{done}", since)

@@ -1,0 +1,44 @@
+"""A report as lines for people (design §6). Colour is the terminal's business, not ours."""
+
+from collections.abc import Iterator
+
+from classifier.instant import format_instant
+from classifier.report.compose import Report
+from classifier.report.profiles import ProvisioningReady
+
+
+def profile_line(name: str, provisioning: ProvisioningReady) -> str:
+    """``preflight: profile gpu-a100-8 ProvisioningReady=True``, with what to fix where it is not."""
+    line = f"preflight: profile {name} ProvisioningReady={provisioning.status}"
+    return line if provisioning.status == "True" else f"{line} ({provisioning.reason}: {provisioning.message})"
+
+
+def lines(report: Report, *, wide: bool = False) -> Iterator[str]:
+    """Top to bottom. ``wide`` adds since when each phase is what it is, and the objects that say so."""
+    for state in report.profiles:
+        yield profile_line(state.profile, state.provisioning)
+    if report.verdict is not None:
+        yield report.verdict.line
+        if report.verdict.advice and report.verdict.advice not in report.verdict.line:
+            yield f"  tip: {report.verdict.advice}"
+    for phase in report.phases:
+        since = f" (since {format_instant(phase.since)})" if wide and phase.since is not None else ""
+        yield phase.line + since
+    for pool in report.pools:
+        yield pool.line
+    if wide:
+        yield from _objects(report)
+    for note in report.observation.notes:
+        yield f"note: {note}"
+
+
+def _objects(report: Report) -> Iterator[str]:
+    obs = report.observation
+    yield f"Job UID: {obs.owner.uid or '-'}"
+    if obs.workload is not None:
+        yield f"Workload: {obs.workload.namespace}/{obs.workload.name}"
+    for request in obs.requests:
+        yield f"ProvisioningRequest: {request.namespace}/{request.name}"
+    if report.deadline.at is not None:
+        yield f"Deadline: {format_instant(report.deadline.at)}"
+    yield f"Fence: {obs.fence.name} {obs.fence.state}{f' ({obs.fence.why})' if obs.fence.why else ''}"

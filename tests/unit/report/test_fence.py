@@ -1,0 +1,50 @@
+"""Whether the fence is in force, as far as a reader can tell."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from classifier.report import FenceBinding, FencePolicy, FenceState, fence_of
+from tests.unit.report.builders import T0, at
+
+NOW = T0 + 3_600_000
+
+
+def policy(spec: dict[str, Any] | None = None, **metadata: Any) -> FencePolicy:
+    body = {"metadata": {"name": "muster-fence", "creationTimestamp": at(0), **metadata}, "spec": spec or {}}
+    return msgspec.convert(body, FencePolicy)
+
+
+def binding(spec: dict[str, Any] | None = None, **metadata: Any) -> FenceBinding:
+    given = {"policyName": "muster-fence", "validationActions": ["Deny"], **(spec or {})}
+    body = {"metadata": {"name": "muster-fence", "creationTimestamp": at(0), **metadata}, "spec": given}
+    return msgspec.convert(body, FenceBinding)
+
+
+def test_both_there_and_old_enough() -> None:
+    assert fence_of(policy(), binding(), NOW).state is FenceState.IN_FORCE
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        (None, binding(), "ValidatingAdmissionPolicy muster-fence does not exist"),
+        (policy(), None, "ValidatingAdmissionPolicyBinding muster-fence does not exist"),
+        (policy({"failurePolicy": "Ignore"}), binding(), "failurePolicy Ignore"),
+        (policy(), binding({"validationActions": ["Warn", "Audit"]}), "does not deny"),
+        (policy(), binding({"policyName": "other"}), "does not deny by policy muster-fence"),
+        (policy(deletionTimestamp=at(1)), binding(), "being deleted"),
+        (policy(creationTimestamp=at(3590)), binding(), "changed 10s ago; it counts after 30s"),
+        (policy(), binding(managedFields=[{"manager": "kubectl-edit", "time": at(3599)}]), "changed 1s ago"),
+    ],
+)
+def test_what_is_missing_is_said(first: FencePolicy | None, second: FenceBinding | None, why: str) -> None:
+    fence = fence_of(first, second, NOW)
+    assert fence.state is FenceState.NOT_IN_FORCE
+    assert why in fence.why
+
+
+def test_the_type_checker_writing_status_is_no_change() -> None:
+    checked = policy(managedFields=[{"manager": "kube-controller-manager", "time": at(3599), "subresource": "status"}])
+    assert fence_of(checked, binding(), NOW).state is FenceState.IN_FORCE
