@@ -111,7 +111,10 @@ def sign_leaf(ca: Keypair, names: Sequence[str], now: int, life: int = LEAF_LIFE
 
 def read_ca_certificate(pem: bytes, now: int) -> x509.Certificate:
     """The CA certificate in ``pem``. Raises ValueError that says why it cannot be trusted as one, now."""
-    certificate = x509.load_pem_x509_certificate(pem)
+    try:
+        certificate = x509.load_pem_x509_certificate(pem)
+    except (ValueError, UnsupportedAlgorithm):
+        raise ValueError("it is no certificate in PEM") from None
     try:
         basic = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value
     except x509.ExtensionNotFound:
@@ -133,8 +136,8 @@ def read_ca(certificate_pem: bytes, key_pem: bytes, now: int) -> Keypair:
     certificate = read_ca_certificate(certificate_pem, now)
     try:
         key = serialization.load_pem_private_key(key_pem, password=None)
-    except (TypeError, UnsupportedAlgorithm) as error:
-        raise ValueError(f"its key cannot be read: {error}") from error
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise ValueError("its key is no unencrypted private key in PEM") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ValueError("its key is not an elliptic curve key")
     if key.public_key() != certificate.public_key():

@@ -5,11 +5,12 @@ this is the order in which it is asked, and what is counted and logged on the wa
 """
 
 import logging
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from classifier import api
 from classifier.cluster.servertime import ServerTime
-from classifier.fit import Outcome, Verdict, judge
+from classifier.fit import Outcome, Verdict, World, judge
 from classifier.objects import Meta
 from classifier.policy import timeout_of
 from webhook import admit, kinds, stamp
@@ -22,6 +23,9 @@ log = logging.getLogger(__name__)
 _OFF: Final = "Off"
 
 
+Judge = Callable[[Meta, World, int], Verdict]
+
+
 class Views(Protocol):
     """What :class:`webhook.snapshot.Snapshot` offers to a decision."""
 
@@ -31,8 +35,9 @@ class Views(Protocol):
 class Reviewer:
     """Answers for both phases. Dry runs get the same answers and leave no trace in the counters of record."""
 
-    def __init__(self, snapshot: Views, time: ServerTime, metrics: Metrics) -> None:
+    def __init__(self, snapshot: Views, time: ServerTime, metrics: Metrics, judge: Judge = judge) -> None:
         self._snapshot = snapshot
+        self._judge = judge
         self._time = time
         self._metrics = metrics
 
@@ -56,7 +61,7 @@ class Reviewer:
         timeout = timeout_of(current, view.policies).timeout
         profiles = tuple(profile.name for profile in view.policies.profiles)
         # Judging is the expensive part, and a job without a profile gets no preflight stamp.
-        verdict = judge(obj, view.world, now) if profiles else None
+        verdict = self._judge(obj, view.world, now) if profiles else None
         return Answer(
             stamp.patch(obj, stamp.wanted(current, timeout=timeout, profiles=profiles, verdict=verdict, now=now))
         )
@@ -77,7 +82,7 @@ class Reviewer:
             if not request.dry_run:
                 self._metrics.skipped.labels(error.cause).inc()
             return Answer(warnings=(f"muster: {error}",))
-        verdict = judge(obj, view.world, self._time.now())
+        verdict = self._judge(obj, view.world, self._time.now())
         self._record(request, obj, verdict, covered=bool(view.policies.profiles))
         return admit.answer(verdict, timeout_of(obj.metadata.annotations, view.policies).warnings)
 

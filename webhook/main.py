@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from functools import partial
 
 from classifier.cluster import logs
 from classifier.cluster.client import Client, ClientError
@@ -52,8 +51,6 @@ async def run(settings: Settings) -> int:
         context = tls.server_context(settings.tls_min_version)
         # The one certificate mode there is; another is another class with the same face.
         authority = Authority(client, settings, context)
-        for kind in ("ca", "leaf"):
-            metrics.follow_expiry(kind, partial(authority.seconds_left, kind))
         server = Server(
             settings,
             context,

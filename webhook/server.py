@@ -8,6 +8,7 @@ while, closing each connection with its answer, until endpoints have forgotten u
 import asyncio
 import logging
 import ssl
+from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -60,6 +61,8 @@ class Server:
                 authority, settings.bind_address, settings.port, settings.server_name
             )
 
+        for kind in ("ca", "leaf"):
+            metrics.follow_expiry(kind, partial(authority.seconds_left, kind))
         checks = {"serving": serving, "snapshot": synced, "trust": trusted, "tls": own_port}
         reviews = web.Application(client_max_size=pipeline.BODY_LIMIT)
         for phase, decide in (("mutate", reviewer.mutate), ("validate", reviewer.validate)):
