@@ -1,0 +1,284 @@
+"""Fluent builders for the objects tests speak of, each with the fields a test names and nothing else.
+
+    job("train").queue("gpu").pods(2).requests({"nvidia.com/gpu": "8"}).done()
+
+``done()`` gives the struct as it decodes from the API server's JSON, ``raw()`` that JSON as a dict. Every step returns
+the builder. ``gpu_world()`` is the demonstration's world: one queue, one flavor, one empty pool of at most 2 x 8 GPU.
+"""
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Generic, Self, TypeVar
+
+import msgspec
+
+from classifier import api
+from classifier.fit.world import World
+from classifier.objects import (
+    AdmissionCheck,
+    CapacityProfile,
+    ClusterQueue,
+    Job,
+    LocalQueue,
+    Meta,
+    Namespace,
+    Node,
+    ResourceFlavor,
+)
+
+T = TypeVar("T", bound=Meta)
+Json = dict[str, Any]
+
+NAMESPACE = "team"
+GPU = "nvidia.com/gpu"
+GPU_NODE = {"cpu": "94", "memory": "860Gi", GPU: "8", "pods": "110"}
+
+
+class Builder(Generic[T]):
+    """Metadata steps that all kinds share; ``_raw`` is the object under construction."""
+
+    def __init__(self, struct: type[T], resource: api.Resource, name: str, namespace: str | None = None) -> None:
+        self._struct = struct
+        self._raw: Json = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": {"name": name, "uid": f"uid-of-{name}"} | ({"namespace": namespace} if namespace else {}),
+            "spec": {},
+        }
+
+    @property
+    def spec(self) -> Json:
+        spec: Json = self._raw["spec"]
+        return spec
+
+    def label(self, key: str, value: str) -> Self:
+        self._raw["metadata"].setdefault("labels", {})[key] = value
+        return self
+
+    def annotate(self, key: str, value: str) -> Self:
+        self._raw["metadata"].setdefault("annotations", {})[key] = value
+        return self
+
+    def metadata(self, **fields: Any) -> Self:
+        """Further metadata, by JSON name: ``metadata(deletionTimestamp=...)``."""
+        self._raw["metadata"].update(fields)
+        return self
+
+    def raw(self) -> Json:
+        return copy.deepcopy(self._raw)
+
+    def done(self) -> T:
+        return msgspec.convert(self._raw, self._struct)
+
+
+class JobBuilder(Builder[Job]):
+    @property
+    def pod(self) -> Json:
+        """The pod template's spec."""
+        spec: Json = self.spec["template"]["spec"]
+        return spec
+
+    @property
+    def container(self) -> Json:
+        container: Json = self.pod["containers"][0]
+        return container
+
+    def queue(self, name: str) -> Self:
+        return self.label(api.QUEUE_NAME, name)
+
+    def pods(self, count: int, completions: int | None = None) -> Self:
+        self.spec["parallelism"] = count
+        self.spec["completions"] = count if completions is None else completions
+        return self
+
+    def requests(self, requests: Mapping[str, Any], limits: Mapping[str, Any] | None = None) -> Self:
+        self.container["resources"] = {"requests": dict(requests)} | ({"limits": dict(limits)} if limits else {})
+        return self
+
+    def gpus(self, per_pod: int | str) -> Self:
+        return self.requests({GPU: per_pod}, {GPU: per_pod})
+
+    def pod_spec(self, **fields: Any) -> Self:
+        """Further pod spec fields, by JSON name: ``pod_spec(nodeSelector={...})``."""
+        self.pod.update(fields)
+        return self
+
+    def template_metadata(self, **fields: Any) -> Self:
+        self.spec["template"].setdefault("metadata", {}).update(fields)
+        return self
+
+    def managed_by(self, controller: str) -> Self:
+        self.spec["managedBy"] = controller
+        return self
+
+
+def job(name: str = "train", namespace: str = NAMESPACE) -> JobBuilder:
+    """A suspended Job of one pod with one container that requests nothing."""
+    builder = JobBuilder(Job, api.JOBS, name, namespace)
+    builder.spec.update(suspend=True, parallelism=1, completions=1)
+    builder.spec["template"] = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "train"}]}}
+    return builder
+
+
+class ClusterQueueBuilder(Builder[ClusterQueue]):
+    def group(self, resources: list[str], *flavors: str, quota: int | str = 1000) -> Self:
+        """A resource group: what it covers, its flavors in order, the same nominal quota everywhere."""
+        self.spec.setdefault("resourceGroups", []).append(
+            {
+                "coveredResources": resources,
+                "flavors": [
+                    {"name": flavor, "resources": [{"name": r, "nominalQuota": quota} for r in resources]}
+                    for flavor in flavors
+                ],
+            }
+        )
+        return self
+
+    def checks(self, *names: str) -> Self:
+        self.spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": name} for name in names]}
+        return self
+
+
+def cluster_queue(name: str = "gpu-a100") -> ClusterQueueBuilder:
+    builder = ClusterQueueBuilder(ClusterQueue, api.CLUSTER_QUEUES, name)
+    builder.spec["namespaceSelector"] = {}
+    return builder
+
+
+def local_queue(name: str = "gpu", queue: str = "gpu-a100", namespace: str = NAMESPACE) -> Builder[LocalQueue]:
+    builder = Builder(LocalQueue, api.LOCAL_QUEUES, name, namespace)
+    builder.spec["clusterQueue"] = queue
+    return builder
+
+
+class FlavorBuilder(Builder[ResourceFlavor]):
+    def node_labels(self, **labels: str) -> Self:
+        self.spec["nodeLabels"] = labels
+        return self
+
+    def taint(self, key: str, value: str = "", effect: str = "NoSchedule") -> Self:
+        self.spec.setdefault("nodeTaints", []).append({"key": key, "value": value, "effect": effect})
+        return self
+
+    def tolerate(self, **toleration: str) -> Self:
+        self.spec.setdefault("tolerations", []).append(toleration)
+        return self
+
+
+def flavor(name: str = "a100-scale") -> FlavorBuilder:
+    return FlavorBuilder(ResourceFlavor, api.RESOURCE_FLAVORS, name)
+
+
+class ProfileBuilder(Builder[CapacityProfile]):
+    def closed(self, closed: bool = True) -> Self:
+        self.spec["closed"] = closed
+        return self
+
+    def mode(self, mode: str) -> Self:
+        self.spec["preflight"] = mode
+        return self
+
+    def queues(self, *names: str) -> Self:
+        self.spec["clusterQueues"] = list(names)
+        return self
+
+    def admission(self, **fields: Any) -> Self:
+        """The admission policy, by JSON name: ``admission(timeout="30m")``."""
+        self.spec["admission"] = fields
+        return self
+
+    def pool(
+        self,
+        name: str = "gpupool",
+        max_nodes: int | None = 2,
+        allocatable: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str] | None = None,
+        **node: Any,
+    ) -> Self:
+        """One pool; ``labels`` are its nodeLabels (``agentpool: <name>``), ``node`` further fields of the shape."""
+        pool: Json = {"name": name, "nodeLabels": {"agentpool": name} if labels is None else dict(labels)}
+        if max_nodes is not None:
+            pool["maxNodes"] = max_nodes
+        pool["node"] = {"allocatable": dict(GPU_NODE if allocatable is None else allocatable)} | node
+        self.spec.setdefault("pools", []).append(pool)
+        return self
+
+
+def profile(name: str = "gpu-a100-8", flavor: str = "a100-scale") -> ProfileBuilder:
+    """An open profile without pools, in the default mode (Warn)."""
+    builder = ProfileBuilder(CapacityProfile, api.CAPACITY_PROFILES, name)
+    builder.spec["flavor"] = flavor
+    return builder
+
+
+class NodeBuilder(Builder[Node]):
+    def ready(self, ready: bool = True) -> Self:
+        self._raw["status"]["conditions"] = [{"type": "Ready", "status": "True" if ready else "False"}]
+        return self
+
+    def allocatable(self, resources: Mapping[str, Any]) -> Self:
+        self._raw["status"]["allocatable"] = dict(resources)
+        return self
+
+
+def node(name: str = "gpu-1", **labels: str) -> NodeBuilder:
+    """A Ready node of the demonstration's shape; ``labels`` as given (``agentpool="gpupool"``)."""
+    builder = NodeBuilder(Node, api.NODES, name)
+    builder._raw["status"] = {"allocatable": dict(GPU_NODE)}
+    for key, value in labels.items():
+        builder.label(key, value)
+    return builder.ready()
+
+
+def namespace(name: str = NAMESPACE) -> Builder[Namespace]:
+    return Builder(Namespace, api.NAMESPACES, name)
+
+
+def check(name: str = "capacity", controller: str = api.PROVISIONING_CONTROLLER) -> Builder[AdmissionCheck]:
+    builder = Builder(AdmissionCheck, api.ADMISSION_CHECKS, name)
+    builder.spec["controllerName"] = controller
+    return builder
+
+
+def world(*objects: Builder[Any], nodes: bool = True) -> World:
+    """The world of these objects; without ``nodes`` Nodes may not be read."""
+    found = World(nodes=[] if nodes else None)
+    for builder in objects:
+        obj = builder.done()
+        if isinstance(obj, CapacityProfile):
+            found.profiles.append(obj)
+        elif isinstance(obj, ClusterQueue):
+            found.cluster_queues[obj.name] = obj
+        elif isinstance(obj, LocalQueue):
+            found.local_queues[obj.key] = obj
+        elif isinstance(obj, ResourceFlavor):
+            found.flavors[obj.name] = obj
+        elif isinstance(obj, AdmissionCheck):
+            found.admission_checks[obj.name] = obj
+        elif isinstance(obj, Namespace):
+            found.namespaces[obj.name] = obj
+        elif isinstance(obj, Node) and found.nodes is not None:
+            found.nodes.append(obj)
+        else:
+            raise TypeError(f"a world holds no {obj.kind}")
+    return found
+
+
+def gpu_queues() -> list[Builder[Any]]:
+    """LocalQueue, ClusterQueue, its provisioning check, flavor and Namespace of the demonstration."""
+    return [
+        local_queue(),
+        cluster_queue().group(["cpu", "memory", GPU], "a100-scale").checks("capacity"),
+        check(),
+        flavor().node_labels(agentpool="gpupool"),
+        namespace(),
+    ]
+
+
+def gpu_profile() -> ProfileBuilder:
+    return profile().closed().mode("Enforce").pool()
+
+
+def gpu_world(*more: Builder[Any], profile: ProfileBuilder | None = None) -> World:
+    """The demonstration's world, with ``more`` objects, and another profile if given."""
+    return world(*gpu_queues(), profile or gpu_profile(), *more)
