@@ -15,9 +15,12 @@ import ssl
 import time
 from typing import Any, Final
 
+import msgspec
+
 from classifier import api
 from classifier.cluster.client import JSON_PATCH, MERGE_PATCH, ApiError, Client, ClientError
-from classifier.cluster.reflector import Backoff, Reflector
+from classifier.cluster.backoff import Backoff
+from classifier.cluster.reflector import Reflector
 from classifier.objects import Meta, Obj
 from webhook import certs, rotation, tls
 from webhook.rotation import Trust
@@ -104,7 +107,7 @@ class Authority:
                     backoff.reset()
                 except ApiError as error:
                     trouble, wait = str(error), backoff.next(error.retry_after)
-                except ClientError as error:
+                except (ClientError, msgspec.MsgspecError) as error:
                     trouble, wait = str(error), backoff.next()
                 if trouble and trouble != self._trouble:
                     log.warning("certificates: %s", trouble)
@@ -142,7 +145,7 @@ class Authority:
         for resource in _CONFIGURATIONS:
             try:
                 problem = await self._publish(resource, bundle)
-            except (ApiError, ClientError) as error:
+            except (ApiError, ClientError, msgspec.MsgspecError) as error:
                 # What was in place still is, for all we know; and a leaf that is due must not wait for this.
                 problem, unknown = f"{resource.kind} {self._settings.configuration}: {error}", True
             if problem:

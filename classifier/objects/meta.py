@@ -27,7 +27,8 @@ class ManagedField(Obj):
     operation: str = ""
     time: str | None = None
     subresource: str | None = None
-    fields_v1: msgspec.Raw | None = msgspec.field(default=None, name="fieldsV1")
+    #: Empty when absent. Not ``Raw | None``: msgspec takes that union for null alone.
+    fields_v1: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="fieldsV1")
 
 
 class Metadata(Obj):
