@@ -14,6 +14,7 @@ import msgspec
 
 from classifier import api
 from classifier.fit.world import World
+from classifier.instant import format_instant, parse_instant
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
@@ -24,6 +25,7 @@ from classifier.objects import (
     Namespace,
     Node,
     ResourceFlavor,
+    Workload,
 )
 
 T = TypeVar("T", bound=Meta)
@@ -31,6 +33,8 @@ Json = dict[str, Any]
 
 NAMESPACE = "team"
 GPU = "nvidia.com/gpu"
+#: When tests begin, milliseconds.
+T0 = parse_instant("2026-11-29T10:00:00Z")
 GPU_NODE = {"cpu": "94", "memory": "860Gi", GPU: "8", "pods": "110"}
 
 
@@ -62,6 +66,24 @@ class Builder(Generic[T]):
     def metadata(self, **fields: Any) -> Self:
         """Further metadata, by JSON name: ``metadata(deletionTimestamp=...)``."""
         self._raw["metadata"].update(fields)
+        return self
+
+    def created(self, at: int) -> Self:
+        """``at`` in milliseconds; the API server writes whole seconds."""
+        return self.metadata(creationTimestamp=format_instant(at))
+
+    def condition(self, type_: str, status: bool, reason: str = "", at: int = T0) -> Self:
+        """Set a status condition, replacing one of the same type."""
+        conditions = self._raw.setdefault("status", {}).setdefault("conditions", [])
+        conditions[:] = [c for c in conditions if c["type"] != type_]
+        conditions.append(
+            {
+                "type": type_,
+                "status": "True" if status else "False",
+                "reason": reason or type_,
+                "lastTransitionTime": format_instant(at),
+            }
+        )
         return self
 
     def raw(self) -> Json:
@@ -145,10 +167,54 @@ def cluster_queue(name: str = "gpu-a100") -> ClusterQueueBuilder:
     return builder
 
 
-def local_queue(name: str = "gpu", queue: str = "gpu-a100", namespace: str = NAMESPACE) -> Builder[LocalQueue]:
-    builder = Builder(LocalQueue, api.LOCAL_QUEUES, name, namespace)
+class LocalQueueBuilder(Builder[LocalQueue]):
+    def running(self, at: int = T0) -> Self:
+        return self.condition(api.ACTIVE, True, "Ready", at)
+
+    def stopped(self, at: int = T0) -> Self:
+        return self.condition(api.ACTIVE, False, "LocalQueueStopped", at)
+
+
+def local_queue(name: str = "gpu", queue: str = "gpu-a100", namespace: str = NAMESPACE) -> LocalQueueBuilder:
+    builder = LocalQueueBuilder(LocalQueue, api.LOCAL_QUEUES, name, namespace)
     builder.spec["clusterQueue"] = queue
     return builder
+
+
+class WorkloadBuilder(Builder[Workload]):
+    def owner(self, job: Builder[Any]) -> Self:
+        """Owned and controlled by ``job``."""
+        raw = job.raw()
+        reference = {key: raw[key] for key in ("apiVersion", "kind")} | {
+            key: raw["metadata"][key] for key in ("name", "uid")
+        }
+        return self.metadata(ownerReferences=[reference | {"controller": True}])
+
+    def queue(self, name: str) -> Self:
+        self.spec["queueName"] = name
+        return self
+
+    def active(self, active: bool, by: str = "kubectl-patch") -> Self:
+        """``spec.active``, written by the field manager ``by``."""
+        self.spec["active"] = active
+        fields = {"manager": by, "operation": "Update", "fieldsV1": {"f:spec": {"f:active": {}}}}
+        return self.metadata(managedFields=[fields])
+
+    def evicted(self, reason: str, cause: str = "") -> Self:
+        """Count an eviction in the scheduling stats."""
+        stats = self._raw.setdefault("status", {}).setdefault("schedulingStats", {"evictions": []})
+        stats["evictions"].append({"reason": reason, "underlyingCause": cause, "count": 1})
+        return self
+
+    def done(self) -> Workload:
+        # managedFields stay raw, as they come from the wire.
+        return msgspec.json.decode(msgspec.json.encode(self._raw), type=Workload)
+
+
+def workload(name: str = "job-train-1a2b3", namespace: str = NAMESPACE) -> WorkloadBuilder:
+    """The pending Workload that Kueue made at T0 for ``job()``, in the queue of ``local_queue()``."""
+    builder = WorkloadBuilder(Workload, api.WORKLOADS, name, namespace)
+    return builder.owner(job(namespace=namespace)).queue("gpu").created(T0)
 
 
 class FlavorBuilder(Builder[ResourceFlavor]):
