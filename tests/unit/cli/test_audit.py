@@ -1,0 +1,104 @@
+"""``muster audit``, offline."""
+
+from collections.abc import Callable
+
+import pytest
+import yaml
+
+from tests.unit.cli.conftest import WORLD, Muster, check_schema, gang, waiting
+
+Write = Callable[..., str]
+NOW = ("--now", "2026-11-29T10:29:00Z")
+FENCE = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: muster-fence, creationTimestamp: "2026-11-01T00:00:00Z"}
+spec: {failurePolicy: Fail}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: muster-fence, creationTimestamp: "2026-11-01T00:00:00Z"}
+spec: {policyName: muster-fence, validationActions: [Deny]}
+"""
+
+
+@pytest.fixture
+def dump(write: Write) -> str:
+    return write(
+        "dump.yaml",
+        WORLD,
+        FENCE,
+        gang("late", uid="u1"),
+        waiting("late", "u1", deadline="2026-11-29T10:28:00Z"),
+        gang("soon", uid="u2"),
+        waiting("soon", "u2", deadline="2026-11-29T10:30:00Z", labels={"team": "a"}),
+        gang("huge", 3, uid="u3"),
+        waiting("huge", "u3", deadline="2026-11-29T12:00:00Z"),
+        gang("fine", uid="u4"),
+        waiting("fine", "u4", deadline="2026-11-29T12:00:00Z"),
+    )
+
+
+def test_the_weightiest_first_and_what_to_do(muster: Muster, dump: str) -> None:
+    ran = muster("audit", "-A", "-f", dump, *NOW)
+    assert ran.code == 3
+    found = [line.split()[:2] for line in ran.out.splitlines() if line.split()[1].startswith("team-a/")]
+    assert found == [
+        ["never-fits", "team-a/job-huge-abcde"],
+        ["deadline-passed", "team-a/job-late-abcde"],
+        ["deadline-near", "team-a/job-soon-abcde"],
+    ]
+    assert "to do: see whether muster-controller is running" in ran.out
+
+
+def test_json_is_the_contract(muster: Muster, dump: str) -> None:
+    ran = muster("audit", "-n", "team-a", "-f", dump, "-o", "json", *NOW)
+    check_schema("audit.json", ran.json)
+    assert [f["problem"] for f in ran.json] == ["never-fits", "deadline-passed", "deadline-near"]
+    assert ran.json[2]["until"] == "2026-11-29T10:30:00Z"
+    assert ran.json[2]["owner"] == "Job/soon"
+    as_yaml = yaml.safe_load(muster("audit", "-n", "team-a", "-f", dump, "-o", "yaml", *NOW).out)
+    assert as_yaml == ran.json
+
+
+@pytest.mark.parametrize(
+    ("selector", "names"),
+    [
+        ("team=a", ["soon"]),
+        ("team", ["soon"]),
+        ("team in (a, b)", ["soon"]),
+        ("!team", ["huge", "late"]),
+        ("team!=a", ["huge", "late"]),
+        ("team notin (a),kueue.x-k8s.io/job-uid==u1", ["late"]),
+        ("team=b", []),
+    ],
+)
+def test_selectors(muster: Muster, dump: str, selector: str, names: list[str]) -> None:
+    found = muster("audit", "-A", "-f", dump, "-o", "json", "-l", selector, *NOW).json
+    assert [f["owner"].removeprefix("Job/") for f in found] == names
+
+
+def test_a_bad_selector_is_a_usage_error(muster: Muster, dump: str) -> None:
+    ran = muster("audit", "-f", dump, "-l", "a=b=c")
+    assert ran.code == 2
+    assert "'a=b=c' is no label selector" in ran.err
+
+
+def test_nothing_found(muster: Muster, dump: str) -> None:
+    ran = muster("audit", "-n", "elsewhere", "-f", dump, *NOW)
+    assert (ran.code, ran.out) == (0, "")
+    assert "no pending Workload needs attention in namespace elsewhere" in ran.err
+    assert muster("audit", "-n", "elsewhere", "-f", dump, "-o", "json", *NOW).json == []
+
+
+def test_a_missing_fence_is_why_a_deadline_passed(muster: Muster, write: Write) -> None:
+    dump = write("d.yaml", WORLD, gang("late", uid="u1"), waiting("late", "u1", deadline="2026-11-29T10:28:00Z"))
+    ran = muster("audit", "-A", "-f", dump, *NOW)
+    assert "not enforced: ValidatingAdmissionPolicy muster-fence does not exist" in ran.out
+
+
+def test_a_workload_of_a_kind_that_is_not_bounded(muster: Muster, write: Write) -> None:
+    workload = waiting("ray", "u9")
+    workload["metadata"]["ownerReferences"][0] |= {"apiVersion": "ray.io/v1", "kind": "RayService"}
+    ran = muster("audit", "-A", "-f", write("d.yaml", WORLD, FENCE, workload), "-o", "json", *NOW)
+    assert [(f["problem"], f["owner"]) for f in ran.json] == [("unbounded", "RayService/ray")]

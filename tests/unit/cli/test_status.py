@@ -1,0 +1,104 @@
+"""``muster status``, offline, and the command's habits."""
+
+from collections.abc import Callable
+
+import pytest
+
+from classifier.cli.output import colours, paint
+from tests.unit.cli.conftest import WORLD, Muster, check_schema, gang, waiting
+
+Write = Callable[..., str]
+NOW = ("--now", "2026-11-29T10:00:40Z")
+CREATED = "2026-11-29T10:00:00Z"
+
+
+@pytest.fixture
+def dump(write: Write) -> str:
+    return write(
+        "dump.yaml",
+        WORLD,
+        gang(uid="u1", created=CREATED),
+        waiting("train", "u1", deadline="2026-11-29T10:30:00Z"),
+    )
+
+
+def test_the_phases_of_a_dump(muster: Muster, dump: str) -> None:
+    ran = muster("status", "job/train", "-n", "team-a", "-f", dump, *NOW)
+    assert (ran.code, ran.err) == (0, "")
+    assert "  ✓ Submitted              Job applied (suspended)" in ran.out
+    assert (
+        "  … Quota reserved         waiting 40s in LocalQueue gpu of ClusterQueue gpu-a100; Kueue: no quota; "
+        "deadline in 29m20s"
+    ) in ran.out
+    assert "\x1b[" not in ran.out
+
+
+@pytest.mark.parametrize("target", [("job/train",), ("jobs.batch/train",), ("Job", "train")])
+def test_json_is_the_contract(muster: Muster, dump: str, target: tuple[str, ...]) -> None:
+    ran = muster("status", *target, "-n", "team-a", "--with", dump, "-o", "json", *NOW)
+    check_schema("status.json", ran.json)
+    assert ran.json["ref"] == {"kind": "Job", "namespace": "team-a", "name": "train", "uid": "u1"}
+    assert ran.json["deadline"] == {
+        "at": "2026-11-29T10:30:00Z",
+        "startedAt": CREATED,
+        "timeout": "30m",
+        "source": "CapacityProfile/gpu-a100-8",
+        "committedAt": None,
+    }
+
+
+def test_now_fixes_the_clock(muster: Muster, dump: str) -> None:
+    at = ("status", "job/train", "-n", "team-a", "-f", dump, "--now")
+    assert "deadline in 1m" in muster(*at, "2026-11-29T10:29:00Z").out
+    assert "deadline passed 1m ago" in muster(*at, "2026-11-29T10:31:00Z").out
+    assert muster(*at, "2026-11-29T10:29:00Z").out == muster(*at, "2026-11-29T10:29:00Z").out
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "says"),
+    [
+        (("status", "job/none", "-n", "team-a"), 1, "there is no Job team-a/none in these files; see -n"),
+        (("status", "train"), 2, "'train' does not name one object; write for example job/train"),
+        (("status", "cronjob/x"), 2, "no status for kind 'cronjob'; kinds: job"),
+        (("status", "job/train", "-w"), 2, "-w follows a cluster; files do not change"),
+        (("status", "job/train", "--context", "c"), 2, "--context has no meaning when the cluster is read from files"),
+        (("status", "job/train", "--now", "noon"), 2, "'noon' is not an RFC 3339 time"),
+        (("status", "job/train", "-o", "xml"), 2, "invalid choice: 'xml'"),
+    ],
+)
+def test_errors_are_one_line_that_says_what_to_do(
+    muster: Muster, dump: str, argv: tuple[str, ...], code: int, says: str
+) -> None:
+    ran = muster(*argv, "-f", dump)
+    assert ran.code == code
+    assert says in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert ran.out == ""
+
+
+def test_no_cluster_is_one_line_too(muster: Muster) -> None:
+    ran = muster("status", "job/train", "-n", "team-a")
+    assert ran.code == 1
+    assert "--kubeconfig" in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_help_and_missing_command(muster: Muster) -> None:
+    assert muster("--help").code == 0
+    assert muster("status", "--help").code == 0
+    assert muster().code == 2
+
+
+def test_colours_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert colours(terminal)  # type: ignore[arg-type]  # isatty is all that is asked
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not colours(terminal)  # type: ignore[arg-type]  # likewise
+    assert paint("  ✗ Running                Failed") == "  \x1b[31m✗\x1b[0m Running                Failed"
+    assert paint("Node pool gpupool: 0/2 nodes") == "Node pool gpupool: 0/2 nodes"
