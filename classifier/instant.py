@@ -13,7 +13,11 @@ MINUTE: Final = 60 * SECOND
 HOUR: Final = 60 * MINUTE
 
 #: Go's time.Duration is an int64 of nanoseconds; longer ones do not parse there either.
-MAX_DURATION: Final = (2**63 - 1) // 1_000_000
+_MAX_NANOS: Final = 2**63 - 1
+MAX_DURATION: Final = _MAX_NANOS // 1_000_000
+#: The years 1 to 9999 in UTC: what can be read can be written.
+_FIRST: Final = -62_135_596_800_000
+_LAST: Final = 253_402_300_799_999
 
 _RFC3339: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
@@ -43,7 +47,10 @@ def parse_instant(text: str) -> int:
         seconds = int(base.timestamp())
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{text[:64]!r} is not an RFC 3339 time: {error}") from None
-    return seconds * SECOND + int((fraction or "0").ljust(3, "0")[:3])
+    at = seconds * SECOND + int((fraction or "0").ljust(3, "0")[:3])
+    if not _FIRST <= at <= _LAST:
+        raise ValueError(f"{text[:64]!r} is not an RFC 3339 time: out of range in UTC")
+    return at
 
 
 def instant_or_none(text: str | None) -> int | None:
@@ -59,14 +66,18 @@ def instant_or_none(text: str | None) -> int | None:
 def format_instant(at: int) -> str:
     """RFC 3339 in UTC; a fraction only where there is one, so that whole seconds look as Kubernetes writes them."""
     seconds, millis = divmod(at, SECOND)
-    text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{text}.{millis:03d}Z" if millis else f"{text}Z"
+    return f"{_utc(seconds)}.{millis:03d}Z" if millis else f"{_utc(seconds)}Z"
 
 
 def format_micro(at: int) -> str:
     """``metav1.MicroTime``: always six digits (Events and Leases refuse anything else)."""
     seconds, millis = divmod(at, SECOND)
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{millis:03d}000Z"
+    return f"{_utc(seconds)}.{millis:03d}000Z"
+
+
+def _utc(seconds: int) -> str:
+    # Not strftime: its %Y does not pad the year on every platform.
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").removesuffix("+00:00")
 
 
 def parse_duration(text: str) -> int:
@@ -93,10 +104,9 @@ def parse_duration(text: str) -> int:
         position = match.end()
     if negative or nanos <= 0:
         raise ValueError(f"{text!r} is not a positive duration")
-    millis = -(-nanos // 1_000_000)
-    if millis > MAX_DURATION:
+    if nanos > _MAX_NANOS:
         raise ValueError(f"{text!r} is longer than 292 years, the longest duration there is")
-    return millis
+    return -(-nanos // 1_000_000)
 
 
 def format_duration(millis: int) -> str:
