@@ -18,8 +18,8 @@ from typing import Any, Final
 import msgspec
 
 from classifier import api
-from classifier.cluster.client import JSON_PATCH, MERGE_PATCH, ApiError, Client, ClientError
 from classifier.cluster.backoff import Backoff
+from classifier.cluster.client import JSON_PATCH, MERGE_PATCH, ApiError, Client, ClientError
 from classifier.cluster.reflector import Reflector
 from classifier.objects import Meta, Obj
 from webhook import certs, rotation, tls

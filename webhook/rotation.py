@@ -78,6 +78,8 @@ class Step:
 
 def read(data: Mapping[str, bytes], now: int) -> Reading:
     """Take from a Secret what is sound, whoever wrote it, and name what is not."""
+    if not data:
+        return Reading()
     problems: list[str] = []
 
     def pair(cert_key: str, private_key: str) -> Keypair | None:

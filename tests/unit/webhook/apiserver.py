@@ -47,6 +47,9 @@ class ApiServer:
         obj = json.loads(json.dumps(obj))
         obj.setdefault("metadata", {}).setdefault("name", path.rpartition("/")[2])
         obj["metadata"]["resourceVersion"] = str(self.version)
+        obj["metadata"]["managedFields"] = [
+            {"manager": "x", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {"f:metadata": {}}}
+        ]
         if kind != "DELETED":
             self.objects[path] = obj
         self.events.append((self.version, kind, path, obj))

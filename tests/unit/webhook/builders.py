@@ -26,7 +26,7 @@ def job(
 ) -> Object:
     """A batch/v1 Job after Kueue's own defaulting."""
     labels = {api.QUEUE_NAME: queue} if queue else {}
-    container = {"name": "main", "resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}
+    container = {"name": "main", "image": "train:1", "resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}
     meta: Object = {"name": name, "namespace": "team", "labels": labels, **metadata}
     if annotations is not None:
         meta["annotations"] = annotations
