@@ -194,27 +194,26 @@ class Cluster:
         """The kubeconfig of a person, by client certificate."""
         return self.context.kubeconfig(f"user-{user.replace('/', '_')}", user, groups)
 
-    async def service_account_kubeconfig(
-        self, namespace: str, name: str, *, server: str | None = None, file: str | None = None
-    ) -> Path:
-        """The kubeconfig of a ServiceAccount, with a token of TokenRequest as a pod of it would have.
+    async def service_account_kubeconfig(self, namespace: str, name: str, *, file: str | None = None) -> Path:
+        """The kubeconfig of a ServiceAccount, with a token as a pod of it would have."""
+        return write_kubeconfig(
+            self.folder / "kubeconfigs" / f"{file or f'{namespace}-{name}'}.yaml",
+            server=self.context.server,
+            ca=self.context.authority.certificate,
+            user={"token": await self.service_account_token(namespace, name)},
+            namespace=namespace,
+        )
 
-        ``server`` names another URL for the API server: a proxy in front of it.
-        """
+    async def service_account_token(self, namespace: str, name: str) -> str:
+        """A token of TokenRequest."""
         request = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
             "spec": {"expirationSeconds": TOKEN_SECONDS},
         }
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
-        answer = msgspec.json.decode(await self.admin.request("POST", path, body=request))
-        return write_kubeconfig(
-            self.folder / "kubeconfigs" / f"{file or f'{namespace}-{name}'}.yaml",
-            server=server or self.context.server,
-            ca=self.context.authority.certificate,
-            user={"token": answer["status"]["token"]},
-            namespace=namespace,
-        )
+        token: str = msgspec.json.decode(await self.admin.request("POST", path, body=request))["status"]["token"]
+        return token
 
     async def service_address(self, namespace: str, name: str, port: int) -> str:
         """``<ClusterIP>:<port>`` of a Service: its key in the egress proxy's table."""

@@ -48,13 +48,19 @@ class Process:
     """One program. It may be started again after it ended; its log is then continued."""
 
     def __init__(
-        self, name: str, command: Sequence[str | Path], *, log: Path, env: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        log: Path,
+        env: Mapping[str, str] | None = None,
+        inherit: bool = True,
     ) -> None:
         self.name = name
         self.command = [str(part) for part in command]
         self.log = log
-        #: Added to the environment we run in.
-        self.env = dict(env or {})
+        #: Its environment: added to our own, or with ``inherit=False`` all of it.
+        self.env = {**(os.environ if inherit else {}), **(env or {})}
         self._popen: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -68,7 +74,7 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **self.env},
+                env=self.env,
                 start_new_session=True,
             )
 

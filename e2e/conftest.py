@@ -1,0 +1,156 @@
+"""One cluster for a whole run, one namespace and one set of queues for each test.
+
+All async tests and fixtures here share one event loop, the session's: the cluster's connections belong to it. A fixture
+of a scenario therefore says ``@pytest_asyncio.fixture(loop_scope="session")``.
+"""
+
+import itertools
+import os
+import re
+import shutil
+import time
+from collections.abc import AsyncIterator, Generator
+from pathlib import Path
+from typing import Final
+
+import pytest
+import pytest_asyncio
+
+from classifier.cluster.client import Client
+from e2e import builders
+from e2e.audit import AuditLog
+from e2e.builders import Document, Queues
+from e2e.controlplane.chart import Muster
+from e2e.controlplane.cluster import Cluster
+from e2e.controlplane.processes import tail
+
+HERE: Final = Path(__file__).parent
+#: Logs of failed runs; git does not see it.
+RUNS: Final = HERE.parent / ".run"
+KEPT_RUNS: Final = 5
+#: Whose logs a failed test shows.
+SHOWN: Final = ("muster-controller", "muster-webhook", "kueue")
+#: Building, once per machine, is part of the first test's setup.
+FIRST_START: Final = 1800
+
+_CLUSTERS: Final = pytest.StashKey[list[Cluster]]()
+_numbers: Final = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every scenario runs in the session's event loop; only the first waits for the build."""
+    mine = [item for item in items if HERE in item.path.parents]
+    for item in mine:
+        item.add_marker(pytest.mark.e2e)
+        if pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+    if mine and not mine[0].get_closest_marker("timeout"):
+        mine[0].add_marker(pytest.mark.timeout(FIRST_START))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed scenario shows the end of the logs that explain it."""
+    report = yield
+    if report.failed and HERE in item.path.parents:
+        for cluster in item.session.stash.get(_CLUSTERS, []):
+            for log in sorted(cluster.context.logs.glob("*.log")):
+                if log.name.startswith(SHOWN):
+                    report.sections.append((f"end of {log}", tail(log, 25)))
+    return report
+
+
+def _run_folder(name: str) -> Path:
+    """A folder of its own below RUNS; the oldest of earlier runs go."""
+    RUNS.mkdir(exist_ok=True)
+    for old in sorted(RUNS.glob("e2e-*"), key=lambda folder: folder.stat().st_mtime)[:-KEPT_RUNS]:
+        shutil.rmtree(old, ignore_errors=True)
+    return RUNS / f"e2e-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{name}"
+
+
+def _watch(request: pytest.FixtureRequest, cluster: Cluster) -> None:
+    request.session.stash.setdefault(_CLUSTERS, []).append(cluster)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
+    """The run's cluster, without Muster."""
+    folder = _run_folder("shared")
+    shared = Cluster(folder)
+    async with shared:
+        _watch(request, shared)
+        yield shared
+    if not request.session.testsfailed:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def muster(cluster: Cluster) -> AsyncIterator[Muster]:
+    """Muster in the run's cluster, from its chart, with seconds where people have minutes; both Deployments ready."""
+    async with Muster(cluster) as installed:
+        yield installed
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def own_cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
+    """A cluster for one test alone, for faults that reach everybody in it."""
+    folder = _run_folder(_short(request.node.name))
+    async with Cluster(folder) as own:
+        _watch(request, own)
+        failed = request.session.testsfailed
+        yield own
+        request.session.stash[_CLUSTERS].remove(own)
+    if request.session.testsfailed == failed:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def client(cluster: Cluster) -> Client:
+    """The administrator's connection."""
+    return cluster.admin
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def audit(cluster: Cluster) -> AuditLog:
+    """The audit log; whoever reads has read it for all."""
+    return AuditLog(cluster.audit_log)
+
+
+def _short(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:30].strip("-")
+
+
+@pytest.fixture
+def names(request: pytest.FixtureRequest) -> Queues:
+    """Names of this test's own, for it to make what it needs."""
+    name = f"{_short(request.node.name)}-{next(_numbers)}"
+    return Queues(namespace=name, local_queue="queue", cluster_queue=name, flavor=name)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def ns(cluster: Cluster, names: Queues) -> AsyncIterator[str]:
+    """The test's namespace. What is in it goes with it."""
+    await cluster.applier.apply([builders.namespace(names.namespace)])
+    yield names.namespace
+    await delete(cluster, builders.namespace(names.namespace))
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def queues(cluster: Cluster, ns: str, names: Queues) -> AsyncIterator[Queues]:
+    """A LocalQueue, its ClusterQueue with plenty of quota, and its flavor; no node yet."""
+    made: list[Document] = [
+        builders.flavor(names.flavor, names.node_labels),
+        builders.cluster_queue(
+            names.cluster_queue, {names.flavor: {"cpu": 1000, "memory": "1000Gi", builders.GPU: 1000}}
+        ),
+        builders.local_queue(names),
+    ]
+    await cluster.applier.apply(made)
+    yield names
+    await delete(cluster, *made)
+
+
+async def delete(cluster: Cluster, *documents: Document) -> None:
+    """Delete without waiting: finalizers let go when the last job has."""
+    if cluster.processes["apiserver"].running:
+        await cluster.applier.delete(documents)

@@ -1,0 +1,55 @@
+"""Waiting for conditions, never for time to pass."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from classifier.cluster.client import ApiError
+
+T = TypeVar("T")
+
+#: Seconds. Generous: a wait that succeeds costs nothing of it.
+TIMEOUT: Final = 30.0
+POLL: Final = 0.05
+
+
+class Mismatch(AssertionError):
+    """Raised by a check to say what is not there yet; its text is shown when time is up."""
+
+
+async def eventually(
+    check: Callable[[], Awaitable[T]], timeout: float = TIMEOUT, *, what: str = "", poll: float = POLL
+) -> T:
+    """Call ``check`` until it neither raises AssertionError nor returns None or False; returns what it returned.
+
+    An object that does not exist (yet) counts as not yet, too. Raises AssertionError with the last reason after
+    ``timeout`` seconds.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            found = await check()
+        except AssertionError as error:
+            reason = str(error) or "the check failed"
+        except ApiError as error:
+            if not error.missing:
+                raise
+            reason = str(error)
+        else:
+            if found is not None and found is not False:
+                return found
+            reason = f"the check gave {found}"
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"{what or 'not'} within {timeout:g} s: {reason}")
+        await asyncio.sleep(poll)
+
+
+async def remains(check: Callable[[], Awaitable[T]], duration: float, *, what: str = "", poll: float = POLL) -> None:
+    """The opposite: ``check`` must hold all the time for ``duration`` seconds. For what must *not* happen."""
+    deadline = time.monotonic() + duration
+    while time.monotonic() < deadline:
+        found = await check()
+        if found is None or found is False:
+            raise AssertionError(f"{what or 'it'} did not last")
+        await asyncio.sleep(poll)
