@@ -1,12 +1,87 @@
 """judge: one object in one world, to one verdict."""
 
-from classifier.fit.verdict import LINE_PREFIX, Outcome, Verdict
+from typing import Final
+
+from classifier import api
+from classifier.fit.answer import answer, not_judged
+from classifier.fit.assign import assign
+from classifier.fit.finding import Finding, unknown
+from classifier.fit.gang import GangError
+from classifier.fit.kinds import kind_of
+from classifier.fit.mode import asks_to_skip, ceiling, may_skip
+from classifier.fit.skip import multikueue_check, why_not_judged
+from classifier.fit.verdict import Outcome, Verdict
 from classifier.fit.world import World
-from classifier.objects import Meta
+from classifier.instant import MINUTE
+from classifier.objects import ClusterQueue, LocalQueue, Meta
+
+#: A snapshot that has not been known to be current for this long proves nothing any more.
+MAX_AGE: Final = 10 * MINUTE
 
 
 def judge(obj: Meta, world: World, now: int) -> Verdict:
     """Whether the gang of ``obj`` can ever run in ``world``. Pure; raises on no object. ``now`` in ms."""
-    del world, now
-    reason = f"{obj.kind} is no kind that is judged"
-    return Verdict(outcome=Outcome.SKIPPED, line=f"{LINE_PREFIX}skipped: {reason}", reason=reason)
+    kind = kind_of(obj)
+    if kind is None:
+        return not_judged(Outcome.SKIPPED, f"kind {obj.kind or type(obj).__name__} is not judged")
+    reason = why_not_judged(obj, kind)
+    if reason is not None:
+        return not_judged(Outcome.SKIPPED, f"{obj.kind or kind.struct.__name__} {reason}")
+    if asks_to_skip(obj) and may_skip(obj, world):
+        return not_judged(Outcome.SKIPPED, f"{api.PREFLIGHT_MODE} of the job is Off")
+    notes = [f"{api.PREFLIGHT_MODE}: Off is not honoured in namespace {obj.namespace}"] if asks_to_skip(obj) else []
+
+    local_queue, queue, missing = _queues(obj, world)
+    if local_queue is None or queue is None:
+        return not_judged(Outcome.UNKNOWN, missing, notes, warn=True)
+    limit = ceiling(local_queue, queue, world)
+    if limit.mode == "Off":
+        return not_judged(Outcome.SKIPPED, f"{api.PREFLIGHT_MODE} of {limit.source} is Off", notes)
+    controllers = {
+        name: (check.spec.controller_name if check.spec else "") for name, check in world.admission_checks.items()
+    }
+    remote = multikueue_check(queue, controllers)
+    if remote is not None:
+        return not_judged(Outcome.SKIPPED, f"ClusterQueue {queue.name} runs its jobs in other clusters", notes)
+
+    try:
+        podsets = kind.podsets(obj)
+    except GangError as error:
+        return not_judged(Outcome.UNKNOWN, str(error), notes, warn=True)
+    doubt = _proves_nothing(queue, controllers, world, now)
+    findings = []
+    for podset in podsets:
+        found = assign(podset, queue, world)
+        if found.outcome is Outcome.NEVER_FITS and doubt is not None:
+            found = _without_proof(found, doubt)
+        findings.append((podset, found))
+    return answer(findings, limit.mode, _age(world, now), notes)
+
+
+def _queues(obj: Meta, world: World) -> tuple[LocalQueue | None, ClusterQueue | None, str]:
+    key = f"{obj.namespace}/{obj.label(api.QUEUE_NAME)}"
+    local_queue = world.local_queues.get(key)
+    if local_queue is None:
+        return None, None, f"LocalQueue {key} is not found"
+    queue = world.cluster_queues.get(local_queue.cluster_queue)
+    if queue is None:
+        return local_queue, None, f"ClusterQueue {local_queue.cluster_queue} of LocalQueue {key} is not found"
+    return local_queue, queue, ""
+
+
+def _proves_nothing(queue: ClusterQueue, controllers: dict[str, str], world: World, now: int) -> str | None:
+    """Why no proof in this world counts: it is too old, or the queue may send its jobs elsewhere."""
+    age = _age(world, now)
+    if age * 1000 > MAX_AGE:
+        return f"what is known of the cluster is {age // 60} minutes old"
+    unseen = next((name for name in queue.check_names if name not in controllers), None)
+    return f"AdmissionCheck {unseen} of ClusterQueue {queue.name} is not found" if unseen is not None else None
+
+
+def _without_proof(found: Finding, doubt: str) -> Finding:
+    return unknown(f"{found.statement}, but {doubt}", found.binding)
+
+
+def _age(world: World, now: int) -> int:
+    """Seconds since the snapshot was last known to be current."""
+    return 0 if world.observed_at is None else max(0, now - world.observed_at) // 1000

@@ -1,0 +1,172 @@
+"""One podset against one flavor: match its pools, pack, and say what binds."""
+
+from dataclasses import dataclass, replace
+
+from classifier.fit.eligible import tolerations
+from classifier.fit.finding import Finding, unknown
+from classifier.fit.gang import Podset
+from classifier.fit.match import Labels, Match, match_pod, show_taint, untolerated
+from classifier.fit.pack import Room, capacity, nodes_needed, room
+from classifier.fit.placement import doubt, one_per_node
+from classifier.fit.pools import Pool
+from classifier.fit.requests import Amounts
+from classifier.fit.verdict import Outcome
+from classifier.objects import ResourceFlavor
+from classifier.quantity import format_amount, is_extended
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A flavor as the queue offers it: its pools, and whether its profiles say that they are all there is."""
+
+    flavor: ResourceFlavor
+    pools: list[Pool]
+    closed: bool
+    profiles: tuple[str, ...]
+
+
+def weigh(podset: Podset, requests: Amounts, offer: Offer) -> Finding:
+    """The outcome on this flavor: a proof that it never fits, a promise that it does, or why neither can be said."""
+    if not offer.pools:
+        return unknown(f"flavor {offer.flavor.name} has no pool")
+    alone = one_per_node(podset)
+    rooms = [room(requests, alone, pool, *_match(podset, pool, offer.flavor)) for pool in offer.pools]
+    most = capacity(rooms)
+    if most is not None and most < podset.min_count:
+        proof = _proof(podset, requests, rooms, most)
+        return proof if offer.closed else _open(proof, offer)
+    return _promise(podset, rooms, most, offer)
+
+
+def _match(podset: Podset, pool: Pool, flavor: ResourceFlavor) -> tuple[Match, str]:
+    spec = podset.spec
+    match, why = match_pod(spec, pool.labels)
+    if match is Match.NO and any(match_pod(spec, Labels(live, True))[0] is Match.YES for live in pool.live_labels):
+        return Match.UNKNOWN, f"nodes of pool {pool.name} differ in labels from its profile"
+    if match is Match.NO:
+        return match, f"{podset.name} selects {why}, which pool {pool.name} does not have"
+    if match is Match.UNKNOWN:
+        return match, f"pool {pool.name} does not say whether its nodes meet {why}"
+    taint = untolerated(pool.taints, tolerations(spec, flavor))
+    if taint is not None:
+        # A toleration can still be added when the pod is created, so this is no proof (capacity.md §3.12b).
+        return Match.UNKNOWN, f"{podset.name} does not tolerate {show_taint(taint)} of pool {pool.name}"
+    return Match.YES, ""
+
+
+def _proof(podset: Podset, requests: Amounts, rooms: list[Room], most: int) -> Finding:
+    """Why no more than ``most`` pods ever find a place: labels, the size of one pod, or the number of nodes."""
+    reachable = [one for one in rooms if one.match is not Match.NO]
+    if not reachable:
+        return Finding(
+            outcome=Outcome.NEVER_FITS,
+            statement=rooms[0].why,
+            binding="selector",
+            pool=rooms[0].pool.name,
+            source=rooms[0].pool.source,
+            advice="change the node selector or affinity, or use another queue",
+        )
+    open_to = [one for one in reachable if one.most != 0]
+    if not open_to:
+        return _too_big(podset, reachable)
+    needed = nodes_needed(podset.min_count, [(one.most or podset.min_count, one.pool.max_nodes) for one in open_to])
+    limit = sum(one.pool.max_nodes or 0 for one in open_to)
+    least = "at least " if podset.min_count < podset.count else ""
+    largest = max(open_to, key=lambda one: one.most or podset.min_count)
+    resource = largest.limit.resource if largest.limit else None
+    ask = f"request at most {_show_total(most, resource, requests)} or " if most else ""
+    return Finding(
+        outcome=Outcome.NEVER_FITS,
+        statement=f"gang needs {least}{needed} node(s) of {_names(open_to)} (max {limit})",
+        binding="nodes",
+        pool=_names(open_to),
+        resource=resource,
+        needs=needed,
+        limit=limit,
+        source=largest.pool.max_source,
+        advice=f"{ask}raise {'the' if len(open_to) == 1 else 'a'} pool's maximum",
+        most=most,
+    )
+
+
+def _too_big(podset: Podset, rooms: list[Room]) -> Finding:
+    """The pool that comes nearest to one pod speaks for all."""
+    nearest, limit = max(
+        ((one, one.limit) for one in rooms if one.limit is not None), key=lambda pair: pair[1].offers / pair[1].needs
+    )
+    resource = limit.resource or "pods"
+    needs, offers = _show(resource, limit.needs), _show(resource, limit.offers)
+    has = f"has {offers}" if limit.offers else "has none"
+    return Finding(
+        outcome=Outcome.NEVER_FITS,
+        statement=f"each pod of {podset.name} needs {needs} {resource}, a node of {nearest.pool.name} {has}",
+        binding="pod-size",
+        pool=nearest.pool.name,
+        resource=resource,
+        needs=format_amount(resource, limit.needs),
+        limit=format_amount(resource, limit.offers),
+        source=limit.source,
+        advice=f"request at most {offers} {resource} a pod" if limit.offers else "use a queue whose nodes have it",
+    )
+
+
+def _promise(podset: Podset, rooms: list[Room], most: int | None, offer: Offer) -> Finding:
+    """``fits`` on figures that are sure; else the first reason why it cannot be said."""
+    usable = [one for one in rooms if one.usable]
+    held = sum(one.usable * (one.pool.max_nodes or one.pool.ready) for one in usable)
+    hidden = doubt(podset)
+    if hidden is not None:
+        return unknown(f"{podset.name} {hidden}")
+    if held >= podset.count:
+        needed = nodes_needed(podset.count, [(one.usable, one.pool.max_nodes) for one in usable])
+        ready = sum(one.usable * one.pool.ready for one in usable) >= podset.count
+        limit = sum(one.pool.max_nodes or one.pool.ready for one in usable)
+        return Finding(
+            outcome=Outcome.FITS if ready else Outcome.FITS_AFTER_SCALE_UP,
+            statement=f"gang needs {needed} node(s) of {_names(usable)} (max {limit})",
+            pool=_names(usable),
+            needs=needed,
+            limit=limit,
+            source=usable[0].pool.max_source if usable else None,
+            most=most or held,
+        )
+    return unknown(_why_not_sure(podset, rooms, most, held, offer))
+
+
+def _why_not_sure(podset: Podset, rooms: list[Room], most: int | None, held: int, offer: Offer) -> str:
+    if most is not None and most < podset.count:
+        return f"room for {most} of {podset.count} pods; the queue may start as few as {podset.min_count}"
+    for one in rooms:
+        if one.match is not Match.NO and one.why:
+            return one.why
+    for one in rooms:
+        if one.match is not Match.NO and one.pool.max_nodes is None:
+            return f"pool {one.pool.name} does not say its maximum"
+    return f"live nodes of flavor {offer.flavor.name} are larger than declared, which has room for {held} pods"
+
+
+def _open(proof: Finding, offer: Offer) -> Finding:
+    """In an open world other pools may exist: the same numbers, no verdict."""
+    names = ", ".join(offer.profiles)
+    return replace(
+        proof,
+        outcome=Outcome.UNKNOWN,
+        statement=f"{proof.statement}, and {names} is not closed: there may be other pools",
+        advice=None,
+    )
+
+
+def _names(rooms: list[Room]) -> str:
+    names = list(dict.fromkeys(one.pool.name for one in rooms))
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
+
+
+def _show_total(pods: int, resource: str | None, requests: Amounts) -> str:
+    if resource is None or resource == "pods":
+        return f"{pods} pod(s)"
+    return f"{_show(resource, pods * requests[resource])} {resource}"
+
+
+def _show(resource: str, value: int) -> str:
+    """For a sentence: ``2000 nvidia.com/gpu`` reads better than ``2k``."""
+    return str(value) if is_extended(resource) or resource == "pods" else format_amount(resource, value)

@@ -1,0 +1,87 @@
+"""What else decides where a pod may stand: one a node, or constraints preflight cannot see through.
+
+Only what is certain enters a proof (``one_per_node``); the rest (``doubt``) merely keeps a ``fits`` from being said.
+"""
+
+from typing import Final
+
+from classifier.fit.gang import Podset
+from classifier.objects import Expression, PodAffinityTerm, PodSpec
+
+HOSTNAME: Final = "kubernetes.io/hostname"
+_TOPOLOGY_REQUESTS: Final = (
+    "kueue.x-k8s.io/podset-required-topology",
+    "kueue.x-k8s.io/podset-slice-required-topology",
+    "kueue.x-k8s.io/podset-slice-required-topology-constraints",
+)
+
+
+def one_per_node(podset: Podset) -> bool:
+    """Whether two of these pods can surely never share a node."""
+    return _takes_host_ports(podset.spec) or any(
+        term.topology_key == HOSTNAME and _selects_itself(term, podset) for term in _anti_affinity(podset.spec)
+    )
+
+
+def doubt(podset: Podset) -> str | None:
+    """The first constraint whose effect on the nodes is not known here, as a clause about the podset."""
+    spec = podset.spec
+    for volume in spec.volumes or ():
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
+            return "mounts a persistent volume, which may tie it to a zone or node"
+    if spec.resource_claims or any(c.resources and c.resources.claims for c in spec.containers or ()):
+        return "claims devices by ResourceClaim, which profiles do not describe"
+    if spec.node_name:
+        return f"names its node, {spec.node_name}"
+    if spec.affinity and spec.affinity.pod_affinity and spec.affinity.pod_affinity.required:
+        return "has a required affinity to other pods"
+    if any(not (t.topology_key == HOSTNAME and _selects_itself(t, podset)) for t in _anti_affinity(spec)):
+        return "has a required anti-affinity to other pods"
+    if any(c.get("whenUnsatisfiable") != "ScheduleAnyway" for c in spec.topology_spread_constraints or ()):
+        return "must be spread by topologySpreadConstraints"
+    if any(key in podset.annotations for key in _TOPOLOGY_REQUESTS):
+        return "requires one topology domain"
+    if spec.runtime_class_name and not spec.overhead:
+        return f"runs by RuntimeClass {spec.runtime_class_name}, which may add overhead"
+    return None
+
+
+def _anti_affinity(spec: PodSpec) -> list[PodAffinityTerm]:
+    anti = spec.affinity.pod_anti_affinity if spec.affinity else None
+    return (anti.required if anti else None) or []
+
+
+def _takes_host_ports(spec: PodSpec) -> bool:
+    """With ``hostNetwork`` every container port becomes a host port when the pod is created (§3.12b)."""
+    return any(
+        (port.host_port or 0) > 0 or (spec.host_network is True and (port.container_port or 0) > 0)
+        for container in spec.containers or ()
+        for port in container.ports or ()
+    )
+
+
+def _selects_itself(term: PodAffinityTerm, podset: Podset) -> bool:
+    """Certain only on labels of the template: the job controller and others add more at pod creation."""
+    if term.mismatch_label_keys or term.namespace_selector is not None or term.label_selector is None:
+        return False
+    if term.namespaces and podset.namespace not in term.namespaces:
+        return False
+    labels, selector = podset.labels, term.label_selector
+    return all(labels.get(key) == value for key, value in (selector.match_labels or {}).items()) and all(
+        _surely_holds(expression, labels) for expression in selector.match_expressions or ()
+    )
+
+
+def _surely_holds(expression: Expression, labels: dict[str, str]) -> bool:
+    value = labels.get(expression.key)
+    if value is None:
+        return False
+    match expression.operator:
+        case "In":
+            return value in (expression.values or ())
+        case "NotIn":
+            return value not in (expression.values or ())
+        case "Exists":
+            return True
+        case _:
+            return False
