@@ -23,6 +23,7 @@ from e2e.builders import Document, Queues
 from e2e.controlplane.chart import Muster
 from e2e.controlplane.cluster import Cluster
 from e2e.controlplane.processes import tail
+from e2e.invariants import History
 
 HERE: Final = Path(__file__).parent
 #: Logs of failed runs; git does not see it.
@@ -93,12 +94,14 @@ async def muster(cluster: Cluster) -> AsyncIterator[Muster]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def own_cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
-    """A cluster for one test alone, for faults that reach everybody in it."""
+    """A cluster for one test alone, for faults that reach everybody in it. The invariants hold there as well."""
     folder = _run_folder(_short(request.node.name))
     async with Cluster(folder) as own:
         _watch(request, own)
         failed = request.session.testsfailed
         yield own
+        if own.processes["apiserver"].running:
+            await Invariants(own).check()
         request.session.stash[_CLUSTERS].remove(own)
     if request.session.testsfailed == failed:
         shutil.rmtree(folder, ignore_errors=True)
@@ -110,10 +113,35 @@ def client(cluster: Cluster) -> Client:
     return cluster.admin
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def audit(cluster: Cluster) -> AuditLog:
-    """The audit log; whoever reads has read it for all."""
-    return AuditLog(cluster.audit_log)
+@pytest.fixture
+def audit(cluster: Cluster) -> AuditLog:
+    """A reader of the audit log from here on."""
+    log = AuditLog(cluster.audit_log)
+    log.skip()
+    return log
+
+
+class Invariants:
+    """Holds what has been written in a cluster since it started against what must never happen."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._log = AuditLog(cluster.audit_log)
+        self._history = History()
+
+    async def check(self) -> None:
+        """Raises AssertionError with every violation since the last check."""
+        for event in await self._log.drain(self._cluster.admin):
+            self._history.take(event)
+        self._history.close(self._cluster.admin.time.now())
+        violations, self._history.violations = self._history.violations, []
+        assert not violations, "what must never happen did:\n" + "\n".join(violations)
+
+
+@pytest.fixture(scope="session")
+def invariants(cluster: Cluster) -> Invariants:
+    """Checked after every test that has a namespace."""
+    return Invariants(cluster)
 
 
 def _short(name: str) -> str:
@@ -128,11 +156,14 @@ def names(request: pytest.FixtureRequest) -> Queues:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def ns(cluster: Cluster, names: Queues) -> AsyncIterator[str]:
-    """The test's namespace. What is in it goes with it."""
+async def ns(cluster: Cluster, names: Queues, invariants: Invariants) -> AsyncIterator[str]:
+    """The test's namespace. After the test nothing may have happened that must not; then it goes with all in it."""
     await cluster.applier.apply([builders.namespace(names.namespace)])
     yield names.namespace
-    await delete(cluster, builders.namespace(names.namespace))
+    try:
+        await invariants.check()
+    finally:
+        await cluster.applier.delete([builders.namespace(names.namespace)])
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -147,10 +178,5 @@ async def queues(cluster: Cluster, ns: str, names: Queues) -> AsyncIterator[Queu
     ]
     await cluster.applier.apply(made)
     yield names
-    await delete(cluster, *made)
-
-
-async def delete(cluster: Cluster, *documents: Document) -> None:
-    """Delete without waiting: finalizers let go when the last job has."""
-    if cluster.processes["apiserver"].running:
-        await cluster.applier.delete(documents)
+    # Without waiting: finalizers let go when the last job has.
+    await cluster.applier.delete(made)

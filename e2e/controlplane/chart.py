@@ -2,19 +2,25 @@
 
 import asyncio
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+import aiohttp
 import yaml
+from prometheus_client import parser
 
+from classifier import api
+from e2e import builders
 from e2e.controlplane import build, manifests
 from e2e.controlplane.apply import Applier
 from e2e.controlplane.cluster import Cluster
 from e2e.controlplane.egress import Fault
 from e2e.controlplane.manifests import Document
 from e2e.controlplane.node import Kubelet, Pod
+from e2e.controlplane.processes import ProgramFailed
 
 CHART: Final = Path(__file__).parents[2] / "charts" / "muster"
 NAMESPACE: Final = "muster-system"
@@ -105,8 +111,25 @@ class Muster:
         self.documents = []
 
     async def wait_ready(self, timeout: float = 60) -> None:
+        """Until both Deployments are available and the API server asks the webhook, whose failures it ignores."""
         for name in (WEBHOOK, CONTROLLER):
             await self.node.wait_ready(name, timeout)
+        if self.webhooks:
+            await self._asked(timeout)
+
+    async def _asked(self, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        job = builders.job("dry", builders.Queues("default", "none", "none", "none"))
+        before = await self.webhook_sum("muster_reviews_total")
+        while await self.webhook_sum("muster_reviews_total") < before + 2:
+            if time.monotonic() >= deadline:
+                raise ProgramFailed(f"the API server does not ask {WEBHOOK} about jobs after {timeout:.0f} s")
+            before = await self.webhook_sum("muster_reviews_total")
+            await self.cluster.admin.request("POST", api.JOBS.path("default"), params={"dryRun": "All"}, body=job)
+
+    async def webhook_sum(self, metric: str) -> float:
+        """A metric's sum over the webhook's pods and all labels."""
+        return sum([await scrape(pod, metric) for pod in self.webhooks])
 
     @property
     def webhooks(self) -> list[Pod]:
@@ -120,6 +143,15 @@ class Muster:
         """Break the traffic to the webhook's Service, or with None heal it."""
         service = await self.cluster.service_address(NAMESPACE, WEBHOOK, 443)
         await self.cluster.egress.fault(service, fault)
+
+
+async def scrape(pod: Pod, metric: str) -> float:
+    """The sum over all labels of one metric of a pod."""
+    async with aiohttp.ClientSession() as session, session.get(pod.url("metrics", "/metrics")) as response:
+        response.raise_for_status()
+        text = await response.text()
+    families = parser.text_string_to_metric_families(text)
+    return sum(sample.value for family in families for sample in family.samples if sample.name == metric)
 
 
 def _key(document: Document) -> tuple[str, str, str]:

@@ -11,7 +11,8 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from classifier.cluster.client import Client
+from classifier import api
+from classifier.cluster.client import ApiError, Client
 from e2e.controlplane import build, core, kueue, operators
 from e2e.controlplane import kwok as kwok_
 from e2e.controlplane.apply import Applier
@@ -140,6 +141,23 @@ class Cluster:
         finally:
             kubelet.cancel()
             await asyncio.gather(kubelet, return_exceptions=True)
+        # Ready says that it serves; that the API server trusts it shows when a job comes back changed.
+        await program.process.ready(self._queued, START_TIMEOUT)
+
+    async def _queued(self) -> bool:
+        """Does Kueue's webhook see jobs? It suspends those with a queue."""
+        container = {"name": "main", "image": "example.com/none"}
+        job = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"generateName": "dry-", "labels": {api.QUEUE_NAME: "none"}},
+            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
+        }
+        try:
+            answer = await self.admin.request("POST", api.JOBS.path("default"), params={"dryRun": "All"}, body=job)
+        except ApiError:
+            return False
+        return bool(msgspec.json.decode(answer)["spec"].get("suspend"))
 
     async def _operator(self, operator: operators.Operator) -> None:
         await self.applier.apply(operator.objects)
