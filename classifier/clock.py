@@ -6,6 +6,7 @@ ledger on the owner is the clock's memory, because Kueue may delete and re-creat
 """
 
 from enum import StrEnum
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -16,8 +17,10 @@ from classifier.policy import Timeout
 
 #: The longest notice given by default before a deadline that nobody had seen is enforced.
 MAX_NOTICE = 10 * MINUTE
-#: More attempts than this in a ledger are nobody's doing but a forger's.
-_MAX_ATTEMPT = 1_000_000
+#: So many attempts, or instants this late, are nobody's doing but a forger's. The last attempt is never ended: its
+#: marker could not be followed by a higher one.
+_MAX_ATTEMPT: Final = 1_000_000
+_MAX_INSTANT: Final = parse_instant("3000-01-01T00:00:00Z")
 
 
 class Standing(StrEnum):
@@ -97,7 +100,9 @@ def parse_ledger(owner: Meta) -> Ledger | None:
         )
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return ledger if ledger.uid == owner.uid and 1 <= ledger.attempt <= _MAX_ATTEMPT else None
+    instants = (at for at in (ledger.origin, ledger.started, ledger.paused) if at is not None)
+    honest = 1 <= ledger.attempt <= _MAX_ATTEMPT and all(0 <= at <= _MAX_INSTANT for at in instants)
+    return ledger if honest and ledger.uid == owner.uid else None
 
 
 def format_ledger(ledger: Ledger) -> str:
@@ -124,9 +129,9 @@ def parse_marker(workload: Workload) -> Marker | None:
         return None
     number = parts[1].removeprefix("attempt=")
     at = instant_or_none(parts[0])
-    if at is None or not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= _MAX_ATTEMPT:
+    if at is None or not (number.isascii() and number.isdigit() and len(number) < len(str(_MAX_ATTEMPT))):
         return None
-    return Marker(at, int(number), workload.uid)
+    return Marker(at, int(number), workload.uid) if int(number) else None
 
 
 def format_marker(marker: Marker) -> str:
@@ -177,37 +182,44 @@ def has_started(workload: Workload) -> bool:
     return not never_ready
 
 
-def _standing(workload: Workload, queue: LocalQueue | None, ledger: Ledger | None) -> tuple[Standing, str]:
-    if workload.metadata.deletion_timestamp or workload.is_true(api.FINISHED):
-        return Standing.FINISHED, ""
-    if not workload.active:
-        return (Standing.COMMITTED if parse_marker(workload) else Standing.DEACTIVATED), ""
-    if (ledger is not None and ledger.started is not None) or has_started(workload):
-        return Standing.STARTED, ""
-    if workload.is_true(api.ADMITTED):
-        return Standing.ADMITTED, ""
-    if workload.annotation(api.ADMISSION_GATED_BY):
-        return Standing.PAUSED, f"gated by {workload.annotation(api.ADMISSION_GATED_BY)}"
+class _Pause(NamedTuple):
+    """Why the wait does not count: ``queue`` is the LocalQueue that stands still, ``since`` its begin, if told."""
+
+    cause: str
+    queue: str = ""
+    since: str | None = None
+
+
+def _pause(workload: Workload, queue: LocalQueue | None) -> _Pause | None:
+    gate = workload.annotation(api.ADMISSION_GATED_BY)
+    if gate:
+        # Gates are set at creation or never (Kueue: pkg/util/webhook/validation_admissiongatedby.go).
+        return _Pause(f"gated by {gate}", since=workload.metadata.creation_timestamp)
     reserved = workload.condition(api.QUOTA_RESERVED)
     if reserved is not None and not reserved.true and reserved.reason == api.ON_HOLD:
-        return Standing.PAUSED, "on hold"
+        return _Pause("on hold")
     if queue is None:
-        return Standing.PAUSED, f"LocalQueue {workload.queue_name} does not exist"
-    if queue.status is None or not queue.status.is_true(api.ACTIVE):
-        return Standing.PAUSED, f"LocalQueue {queue.name} is not active"
-    return Standing.WAITING, ""
+        return _Pause(f"LocalQueue {workload.queue_name} does not exist")
+    running = queue.status.condition(api.ACTIVE) if queue.status else None
+    if running is None or not running.true:
+        since = running.last_transition_time if running else None
+        return _Pause(f"LocalQueue {queue.name} is not active", queue.name, since)
+    return None
 
 
-def _pause_begin(workload: Workload, queue: LocalQueue | None, cause: str, ledger: Ledger, now: int) -> int:
-    """When a pause first seen now began: the queue's own transition where it has one, never before the origin."""
-    condition = queue.status.condition(api.ACTIVE) if queue and queue.status and "not active" in cause else None
-    since = instant_or_none(condition.last_transition_time) if condition else None
-    return now if since is None else min(max(since, ledger.origin), now)
+def _standing(workload: Workload, ledger: Ledger | None, pause: _Pause | None) -> Standing:
+    if workload.metadata.deletion_timestamp or workload.is_true(api.FINISHED):
+        return Standing.FINISHED
+    if not workload.active:
+        return Standing.COMMITTED if parse_marker(workload) else Standing.DEACTIVATED
+    if (ledger is not None and ledger.started is not None) or has_started(workload):
+        return Standing.STARTED
+    if workload.is_true(api.ADMITTED):
+        return Standing.ADMITTED
+    return Standing.WAITING if pause is None else Standing.PAUSED
 
 
-def _advance(
-    ledger: Ledger, workload: Workload, queue: LocalQueue | None, standing: Standing, cause: str, now: int
-) -> Ledger:
+def _advance(ledger: Ledger, workload: Workload, standing: Standing, pause: _Pause | None, now: int) -> Ledger:
     """The ledger after this look."""
     marker = parse_marker(workload)
     if workload.active and marker is not None and marker.attempt >= ledger.attempt:
@@ -216,11 +228,12 @@ def _advance(
     match standing:
         case Standing.FINISHED | Standing.COMMITTED:
             return ledger
+        case Standing.PAUSED if ledger.paused is None:
+            assert pause is not None
+            since = instant_or_none(pause.since)
+            begin = now if since is None else min(max(since, ledger.origin), now)
+            return msgspec.structs.replace(ledger, paused=begin, queue=pause.queue)
         case Standing.PAUSED:
-            if ledger.paused is None:
-                begin = _pause_begin(workload, queue, cause, ledger, now)
-                name = queue.name if queue and "not active" in cause else ""
-                return msgspec.structs.replace(ledger, paused=begin, queue=name)
             if ledger.queue is None:
                 return msgspec.structs.replace(_new_attempt(ledger, now), paused=now, queue="")
             return ledger
@@ -234,7 +247,7 @@ def _advance(
 
 
 def _new_attempt(ledger: Ledger, now: int) -> Ledger:
-    return Ledger(ledger.uid, now, ledger.attempt + 1)
+    return Ledger(ledger.uid, now, min(ledger.attempt + 1, _MAX_ATTEMPT))
 
 
 def _resumed(ledger: Ledger, now: int) -> Ledger:
@@ -269,26 +282,43 @@ def read(
 ) -> Reading:
     """Read the clock on this very copy. ``notice`` None means the default of :func:`notice_of`."""
     known = parse_ledger(owner)
-    standing, cause = _standing(workload, queue, known)
+    pause = _pause(workload, queue)
+    standing = _standing(workload, known, pause)
+    cause = pause.cause if pause is not None and standing is Standing.PAUSED else ""
     if known is None and (timeout is None or standing in (Standing.FINISHED, Standing.STARTED)):
         # No policy touches it, or there is no wait to remember: not a single write.
         return Reading(standing, cause)
     first = Ledger(owner.uid, instant_or_none(workload.metadata.creation_timestamp) or now)
-    ledger = _advance(known or first, workload, queue, standing, cause, now)
+    ledger = _advance(known or first, workload, standing, pause, now)
     shown = shown_deadline(workload)
     if standing not in (Standing.WAITING, Standing.ADMITTED, Standing.PAUSED):
         return Reading(standing, cause, ledger, None, shown)
     if timeout is None:
         return Reading(standing, cause, ledger)
-    if standing is Standing.PAUSED:
-        return Reading(standing, cause, ledger, None, shown)
     policy_at = ledger.origin + timeout.millis
-    # What was shown binds only within the attempt it was shown for, and only where the ledger vouches for it.
-    same_attempt = known is not None and ledger.attempt == known.attempt
-    before: int | None = None
-    if same_attempt:
-        # A re-created Workload takes over what its owner shows.
-        before = shown if shown is not None else shown_deadline(owner)
+    before = None if known is None else _announced(owner, shown, known, ledger)
+    if standing is Standing.PAUSED and before is not None:
+        return Reading(standing, cause, ledger, policy_at, before)
     deadline = announce(before, policy_at, now, notice_of(timeout, notice))
-    due = standing is Standing.WAITING and same_attempt and shown is not None and now >= max(shown, policy_at)
+    due = (
+        standing is Standing.WAITING
+        and ledger == known
+        and ledger.attempt < _MAX_ATTEMPT
+        and shown is not None
+        and now >= max(shown, deadline)
+    )
     return Reading(standing, cause, ledger, policy_at, deadline, due)
+
+
+def _announced(owner: Meta, shown: int | None, known: Ledger, ledger: Ledger) -> int | None:
+    """The deadline announced so far; it binds only within the attempt it was announced for.
+
+    The owner is written first: what it shows is the latest word, and a re-created Workload takes it over. (Going by the
+    Workload, a deadline that ``notice`` holds up would be a little later at each look and never reach it.) A pause
+    moves it as it moves the origin, or the notice would run out while nobody could be admitted.
+    """
+    if ledger.attempt != known.attempt:
+        return None
+    latest = shown_deadline(owner)
+    latest = shown if latest is None else latest
+    return None if latest is None else latest + ledger.origin - known.origin

@@ -157,17 +157,13 @@ def _next(facts: Facts, reading: Reading, live: Marker | None, dead: Marker | No
 def _owner_changes(owner: Meta, reading: Reading) -> Annotations:
     """Ledger and deadline, where the owner shows something else."""
     wanted: Annotations = {}
-    if reading.ledger is not None:
-        if reading.ledger != clock.parse_ledger(owner):
-            wanted[api.ADMISSION_CLOCK] = clock.format_ledger(reading.ledger)
-        wanted |= _deadline_change(owner, reading)
-    return wanted
+    if reading.ledger is not None and reading.ledger != clock.parse_ledger(owner):
+        wanted[api.ADMISSION_CLOCK] = clock.format_ledger(reading.ledger)
+    return wanted | _deadline_change(owner, reading)
 
 
 def _workload_changes(workload: Workload, reading: Reading, dead: Marker | None) -> Annotations:
-    wanted: Annotations = {}
-    if reading.ledger is not None:
-        wanted |= _deadline_change(workload, reading)
+    wanted = _deadline_change(workload, reading)
     if dead is not None:
         wanted[api.COMMITTED] = None
     return wanted
@@ -178,9 +174,7 @@ def _deadline_change(obj: Meta, reading: Reading) -> Annotations:
         return {}
     shown = obj.annotation(api.ADMISSION_DEADLINE)
     if reading.deadline is None:
-        # Paused before a deadline was ever shown leaves the submit-time stamp; no policy any more removes it.
-        keep = reading.standing is Standing.PAUSED
-        return {} if shown is None or keep else {api.ADMISSION_DEADLINE: None}
+        return {} if shown is None else {api.ADMISSION_DEADLINE: None}
     text = format_instant(reading.deadline)
     return {} if shown == text else {api.ADMISSION_DEADLINE: text}
 

@@ -16,11 +16,13 @@ def timed_out(
     owner: Meta, owner_resource: api.Resource, workload: Workload, marker: Marker, note: str, identity: str
 ) -> dict[str, Any]:
     """The Event to create. A second creation of it is refused with 409, which is what makes it happen once."""
+    # Cut to what a name may hold; no part of one may end in a hyphen or be empty.
+    stem = owner.name[:200].rstrip("-.")
     digest = hashlib.sha256(f"{marker.uid}/{marker.attempt}".encode()).hexdigest()[:16]
     return {
         "apiVersion": api.EVENTS.api_version,
         "kind": api.EVENTS.kind,
-        "metadata": {"name": f"{owner.name[:200]}.{digest}", "namespace": owner.namespace},
+        "metadata": {"name": f"{stem}.{digest}", "namespace": owner.namespace},
         "eventTime": format_micro(marker.at),
         "reportingController": f"{api.PREFIX}controller",
         "reportingInstance": identity[:128],
