@@ -7,12 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
 
 from classifier.cli.main import main
-
-SCHEMAS = Path(__file__).parents[3] / "docs" / "schema"
 
 WORLD = """\
 apiVersion: muster.dev/v1alpha1
@@ -191,16 +187,3 @@ def write(tmp_path: Path) -> Callable[..., str]:
 @pytest.fixture
 def world(write: Callable[..., str]) -> str:
     return write("world.yaml", WORLD)
-
-
-def check_schema(name: str, data: Any) -> None:
-    """Raise jsonschema's ValidationError unless ``data`` is what docs/schema/NAME says."""
-    registry: Registry[Any] = Registry().with_resources(
-        (path.name, Resource.from_contents(json.loads(path.read_text("utf-8")))) for path in SCHEMAS.glob("*.json")
-    )
-    schema = json.loads((SCHEMAS / name).read_text("utf-8"))
-    registry = registry.with_resources(
-        (resource.contents["$id"], resource) for resource in (registry[uri] for uri in registry)
-    )
-    Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema, registry=registry).validate(data)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.unit.cli.conftest import WORLD, Muster, check_schema, gang
+from tests.schemas import check_schema
+from tests.unit.cli.conftest import WORLD, Muster, gang
 
 Write = Callable[..., str]
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from classifier.cli.output import colours, paint
-from tests.unit.cli.conftest import WORLD, Muster, check_schema, gang, waiting
+from tests.schemas import check_schema
+from tests.unit.cli.conftest import WORLD, Muster, gang, waiting
 
 Write = Callable[..., str]
 NOW = ("--now", "2026-11-29T10:00:40Z")

@@ -8,7 +8,7 @@ from classifier.cli.errors import Exit
 from classifier.cli.watch import SETTLE, _changes, _documents, _end
 from classifier.objects import Job, Workload
 from classifier.report import Report, report
-from tests.unit.cli.conftest import check_schema
+from tests.schemas import check_schema
 from tests.unit.report.builders import (
     ACCEPTED,
     PENDING,
