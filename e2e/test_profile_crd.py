@@ -1,10 +1,10 @@
 """The CapacityProfile CRD on the real API server: what it refuses, in words that name the field and the remedy."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
 import pytest
+import pytest_asyncio
 
 from classifier import api
 from classifier.cluster.client import MERGE_PATCH, ApiError, Client
@@ -16,17 +16,16 @@ from tests.chart.render import only, render
 CRD = "capacityprofiles.muster.dev"
 
 
-@pytest.fixture
-async def client(cluster: Cluster) -> AsyncIterator[Client]:
-    """A connection to a cluster that serves profiles, as the chart installs them."""
-    async with await cluster.client() as client:
-        try:
-            await client.request("GET", api.CAPACITY_PROFILES.path())
-        except ApiError as error:
-            if not error.missing:
-                raise
-            await cluster.applier.apply([only(render(), "CustomResourceDefinition", CRD)])
-        yield client
+@pytest_asyncio.fixture(loop_scope="session")
+async def client(cluster: Cluster) -> Client:
+    """The administrator's connection to a cluster that serves profiles, as the chart installs them."""
+    try:
+        await cluster.admin.request("GET", api.CAPACITY_PROFILES.path())
+    except ApiError as error:
+        if not error.missing:
+            raise
+        await cluster.applier.apply([only(render(), "CustomResourceDefinition", CRD)])
+    return cluster.admin
 
 
 async def create(client: Client, profile: dict[str, Any]) -> dict[str, Any]:
