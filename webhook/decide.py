@@ -6,11 +6,12 @@ this is the order in which it is asked, and what is counted and logged on the wa
 
 import logging
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Protocol
 
 from classifier import api
 from classifier.cluster.servertime import ServerTime
-from classifier.fit import Outcome, Verdict, World, judge
+from classifier.fit import Verdict, World, judge
+from classifier.fit.mode import asks_to_skip, may_skip
 from classifier.objects import Meta
 from classifier.policy import timeout_of
 from webhook import admit, kinds, stamp
@@ -19,8 +20,6 @@ from webhook.review import ALLOWED, Answer, Request
 from webhook.snapshot import Unavailable, View
 
 log = logging.getLogger(__name__)
-
-_OFF: Final = "Off"
 
 
 Judge = Callable[[Meta, World, int], Verdict]
@@ -83,7 +82,7 @@ class Reviewer:
                 self._metrics.skipped.labels(error.cause).inc()
             return Answer(warnings=(f"muster: {error}",))
         verdict = self._judge(obj, view.world, self._time.now())
-        self._record(request, obj, verdict, covered=bool(view.policies.profiles))
+        self._record(request, obj, verdict, view)
         return admit.answer(verdict, timeout_of(obj.metadata.annotations, view.policies).warnings)
 
     def _reviewed(self, request: Request) -> Meta | None:
@@ -96,8 +95,8 @@ class Reviewer:
         obj.metadata.namespace = obj.metadata.namespace or request.namespace
         return obj
 
-    def _record(self, request: Request, obj: Meta, verdict: Verdict, covered: bool) -> None:
-        if request.dry_run or not covered:
+    def _record(self, request: Request, obj: Meta, verdict: Verdict, view: View) -> None:
+        if request.dry_run or not view.policies.profiles:
             return
         fields = {
             "kind": request.kind.kind,
@@ -105,8 +104,8 @@ class Reviewer:
             "job": obj.name or obj.metadata.generate_name,
             "user": request.user_info.username if request.user_info else "",
         }
-        self._metrics.verdicts.labels(verdict.outcome.value, verdict.mode or _OFF).inc()
-        if verdict.outcome is Outcome.SKIPPED and obj.annotation(api.PREFLIGHT_MODE) == _OFF:
+        self._metrics.verdicts.labels(verdict.outcome.value, verdict.mode or "").inc()
+        if asks_to_skip(obj) and may_skip(obj, view.world):
             self._metrics.skipped.labels("break-glass").inc()
             log.warning("a job skipped preflight by its own annotation", extra=fields)
         if verdict.denied:

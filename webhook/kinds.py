@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from classifier import api
+from classifier.fit.kinds import is_gang_owner, kind_of
 from classifier.objects import Job, Meta
 
 _TABLE: Final[tuple[tuple[api.Resource, type[Meta]], ...]] = ((api.JOBS, Job),)
@@ -15,22 +16,6 @@ _TABLE: Final[tuple[tuple[api.Resource, type[Meta]], ...]] = ((api.JOBS, Job),)
 _DECODERS: Final = {
     (resource.group, resource.version, resource.kind): msgspec.json.Decoder(type_) for resource, type_ in _TABLE
 }
-
-#: API groups whose objects run as Kueue jobs: what one of them controls is its child and never a gang of its own.
-_JOB_GROUPS: Final = frozenset(
-    {
-        "jobset.x-k8s.io",
-        "kubeflow.org",
-        "leaderworkerset.x-k8s.io",
-        "ray.io",
-        "sparkoperator.k8s.io",
-        "trainer.kubeflow.org",
-        "workload.codeflare.dev",
-    }
-)
-_JOB_KINDS: Final = frozenset(
-    {("batch", "Job"), ("apps", "StatefulSet"), ("apps", "ReplicaSet"), ("apps", "Deployment"), ("", "Pod")}
-)
 
 
 class Unreadable(Exception):
@@ -58,12 +43,14 @@ def decode(group: str, version: str, kind: str, raw: msgspec.Raw) -> Meta | None
 def not_ours(obj: Meta) -> str | None:
     """Why Muster never stamps, judges or bounds this object (design §3, "whose wait is bounded"); None if it does."""
     owner = obj.controller
-    if owner is not None and (owner.group in _JOB_GROUPS or (owner.group, owner.kind) in _JOB_KINDS):
+    if owner is not None and is_gang_owner(owner):
         return f"child of {owner.kind} {owner.name}"
     if obj.label(api.MULTIKUEUE_ORIGIN) is not None:
         return "copy made by MultiKueue"
-    if isinstance(obj, Job) and obj.spec is not None and obj.spec.managed_by not in (None, "", api.JOB_CONTROLLER):
-        return f"managed by {obj.spec.managed_by}"
+    kind = kind_of(obj)
+    foreign = kind.foreign(obj) if kind else None
+    if foreign:
+        return f"managed by {foreign}"
     if obj.metadata.deletion_timestamp is not None:
         return "being deleted"
     return None

@@ -32,6 +32,7 @@ class Settings:
     max_timeout: int | None
     drain: int
     stale_after: int
+    preflight_optional: bool
     certificate_mode: str
     tls_min_version: str
     log_level: str
@@ -79,6 +80,7 @@ def parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--max-timeout", "", "upper limit of every admission timeout; empty: none")
     add("--drain", "15s", "how long to go on answering after SIGTERM, while endpoints forget us")
     add("--stale-after", "3m", "silence of a watch after which its copy is no longer judged by")
+    add("--preflight-optional", "false", "true: jobs of every namespace may skip preflight by their own annotation")
     add("--certificate-mode", "selfSigned", f"where the certificate comes from: {', '.join(CERTIFICATE_MODES)}")
     add("--tls-min-version", "1.2", f"lowest TLS version: {', '.join(VERSIONS)}")
     add("--log-level", "info", f"lowest level that is logged: {', '.join(LEVELS)}")
@@ -142,6 +144,7 @@ def read(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
         max_timeout=duration("max_timeout"),
         drain=required("drain"),
         stale_after=required("stale_after"),
+        preflight_optional=one_of("preflight_optional", ("true", "false")) == "true",
         certificate_mode=one_of("certificate_mode", CERTIFICATE_MODES),
         tls_min_version=one_of("tls_min_version", tuple(VERSIONS)),
         log_level=one_of("log_level", LEVELS),

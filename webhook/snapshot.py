@@ -159,6 +159,7 @@ class Snapshot:
             namespaces=self._namespaces.objects,
             nodes=self._fresh_nodes(),
             observed_at=self._client.time.now() - int(age * SECOND),
+            preflight_optional=self._settings.preflight_optional,
         )
         world = await self._completed(world, namespace, queue)
         local_queue = world.local_queues.get(f"{namespace}/{queue}")

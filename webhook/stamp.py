@@ -44,7 +44,7 @@ def wanted(
     if timeout is not None:
         stamps[api.ADMISSION_DEADLINE] = _instant(submitted + timeout.millis)
     if profiles:
-        stamps[api.CAPACITY_PROFILE] = (verdict.profile if verdict else None) or ",".join(profiles)
+        stamps[api.CAPACITY_PROFILE] = (verdict.profile if verdict else None) or ", ".join(profiles)
         if verdict is not None and verdict.outcome is not Outcome.SKIPPED:
             stamps[api.PREFLIGHT] = verdict.annotation[:VALUE_LIMIT]
     return stamps

@@ -14,17 +14,17 @@ import jsonpatch
 import pytest
 from aiohttp import web
 
-from classifier import api
+from classifier import api, fit
 from classifier.cluster.client import Client
 from classifier.fit import Outcome, Verdict
 from tests.unit.webhook.apiserver import ApiServer
-from tests.unit.webhook.builders import Object, job, local_queue, namespace, review
+from tests.unit.webhook.builders import Object, job, local_queue, namespace, profile, review
 from tests.unit.webhook.conftest import Connect, Eventually, free_port
 from webhook import certs, pipeline, tls
 from webhook.authority import Authority
 from webhook.decide import Judge, Reviewer
 from webhook.metrics import Metrics
-from webhook.review import Answer, decode
+from webhook.review import Answer
 from webhook.server import Server
 from webhook.settings import Settings
 from webhook.snapshot import Snapshot
@@ -296,21 +296,48 @@ async def test_a_node_role_withheld_is_no_obstacle(
     assert view.world.nodes is None
 
 
-async def test_the_break_glass_is_logged_and_counted(
-    ready: Webhook, apiserver: ApiServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    apiserver.put(api.NAMESPACES.path(name="team"), namespace({api.PREFLIGHT_OPTIONAL: "true"}))
-    reviewer = Reviewer(
-        ready.snapshot,
-        ready.client.time,
-        ready.metrics,
-        lambda o, w, n: Verdict(outcome=Outcome.SKIPPED, line="preflight: skipped", reason="mode Off", mode="Off"),
-    )
-    obj = job(annotations={api.PREFLIGHT_MODE: "Off"})
-    answer = await reviewer.validate(decode(json.dumps(review(obj)).encode()))
-    assert answer.denial is None
-    assert ready.count("muster_preflight_skipped_total", cause="break-glass") == 1
-    assert "skipped preflight by its own annotation" in caplog.text
+class TestWithTheRealJudgement:
+    @pytest.fixture
+    def judge(self) -> Judge:
+        return fit.judge
+
+    async def test_the_line_of_the_design_reaches_the_user(self, ready: Webhook) -> None:
+        response = await ready.ask("/validate", job(pods=3))
+        assert response["allowed"] is False
+        assert response["status"]["message"] == (
+            "preflight: gang needs 3 node(s) of gpupool (max 2): cannot fit; "
+            "request at most 16 nvidia.com/gpu or raise the pool's maximum"
+        )
+        (cause,) = response["status"]["details"]["causes"]
+        assert (cause["reason"], cause["field"]) == ("nodes", "podSets[main]")
+
+    async def test_warn_lets_the_same_gang_in(
+        self, ready: Webhook, apiserver: ApiServer, eventually: Eventually
+    ) -> None:
+        apiserver.put(api.CAPACITY_PROFILES.path(name="gpu-a100-8"), profile(mode="Warn"))
+
+        async def allowed() -> bool:
+            return bool((await ready.ask("/validate", job(pods=3)))["allowed"])
+
+        await eventually(allowed)
+        response = await ready.ask("/validate", job(pods=3))
+        assert response["warnings"][0] == "muster: preflight: gang needs 3 node(s) of gpupool (max 2): cannot fit"
+
+    async def test_the_break_glass_works_where_it_may_and_is_logged_and_counted(
+        self, ready: Webhook, apiserver: ApiServer, caplog: pytest.LogCaptureFixture, eventually: Eventually
+    ) -> None:
+        obj = job(pods=3, annotations={api.PREFLIGHT_MODE: "Off"})
+        assert (await ready.ask("/validate", obj))["allowed"] is False
+        assert ready.count("muster_preflight_skipped_total", cause="break-glass") == 0
+        apiserver.put(api.NAMESPACES.path(name="team"), namespace({api.PREFLIGHT_OPTIONAL: "true"}))
+
+        async def allowed() -> bool:
+            return bool((await ready.ask("/validate", obj))["allowed"])
+
+        await eventually(allowed)
+        assert ready.count("muster_preflight_skipped_total", cause="break-glass") == 1
+        (record,) = (r for r in caplog.records if "skipped preflight by its own annotation" in r.message)
+        assert (record.user, record.job) == ("alice", "train")  # type: ignore[attr-defined]  # from ``extra``
 
 
 # --- bodies --------------------------------------------------------------------------------------------------------
