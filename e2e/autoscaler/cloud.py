@@ -17,8 +17,8 @@ from e2e.autoscaler.status import GroupState
 @dataclass
 class _Machine:
     group: NodeGroup
-    #: When it registers, monotonic seconds; None once it has.
-    due: float | None
+    #: When it was asked for, monotonic seconds; None once it has registered.
+    asked: float | None
 
 
 class Cloud:
@@ -75,22 +75,22 @@ class Cloud:
             for members in [self.members(name)]
         ]
 
-    def resize(self, group: str, more: int, delay: float) -> list[str]:
-        """Ask for ``more`` machines that register in ``delay`` seconds; their names."""
+    def resize(self, group: str, more: int) -> list[str]:
+        """Ask for ``more`` machines; their names."""
         chosen = self.groups[group]
         names = nodes.names(chosen, (*self._nodes.objects, *self._coming, *self._going), more)
         for name in names:
-            self._coming[name] = _Machine(chosen, time.monotonic() + delay)
+            self._coming[name] = _Machine(chosen, time.monotonic())
         return names
 
-    async def step(self) -> None:
-        """Let the machines register whose time has come."""
+    async def step(self, delay: float) -> None:
+        """Let the machines register that were asked for ``delay`` seconds ago."""
         self._going &= self._nodes.objects.keys()
         for name, machine in list(self._coming.items()):
-            if machine.due is not None and machine.due <= time.monotonic():
+            if machine.asked is not None and machine.asked + delay <= time.monotonic():
                 await self._client.request("POST", NODES.path(), body=nodes.manifest(machine.group, name))
-                machine.due = None
-            if machine.due is None and name in self._nodes.objects:
+                machine.asked = None
+            if machine.asked is None and name in self._nodes.objects:
                 del self._coming[name]
 
     async def remove(self, name: str) -> None:
@@ -105,7 +105,7 @@ class Cloud:
 
     async def shut_down(self) -> None:
         """Give everything back: the groups end with their autoscaler."""
-        registered = [name for name, machine in self._coming.items() if machine.due is None]
+        registered = [name for name, machine in self._coming.items() if machine.asked is None]
         for name in {*registered, *(node.name for group in self.groups for node in self.members(group))}:
             await self.remove(name)
         self._coming.clear()

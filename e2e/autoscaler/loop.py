@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 class Autoscaler:
     """Plays Cluster Autoscaler for ``groups`` while it is entered; gives its nodes back when left.
 
-    ``namespace`` limits it to requests of one namespace, so that a test does not serve another's. ``faults`` may be
-    changed at any time.
+    ``namespace`` limits it to requests of one namespace, so that a test does not serve another's. ``faults`` and
+    ``settings`` may be changed at any time.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Autoscaler:
             await asyncio.sleep(self.settings.scan_interval)
 
     async def _scan(self) -> None:
-        await self._cloud.step()
+        await self._cloud.step(self.settings.start_delay + self.faults.slow_nodes)
         requests = list(self._requests)
         self._starting = {r.uid: self._starting[r.uid] for r in requests if r.uid in self._starting}
         tried = False
@@ -142,8 +142,7 @@ class Autoscaler:
         elif outcome.group is None:
             await self._requests.set(request, conditions.FOUND)
         else:
-            delay = self.settings.start_delay + self.faults.slow_nodes
-            self._starting[request.uid] = self._cloud.resize(outcome.group, outcome.new_nodes, delay)
+            self._starting[request.uid] = self._cloud.resize(outcome.group, outcome.new_nodes)
             await self._await_nodes(request)
 
     async def _not_found(self, request: ProvisioningRequest) -> None:
@@ -190,11 +189,14 @@ class Autoscaler:
 
     async def _scale_down(self) -> None:
         """Remove nodes that have been empty and unbooked for ``unneeded_time``."""
+        pools = [(group, self._cloud.members(group.name)) for group in self._cloud.groups.values()]
+        if not any(members for _, members in pools):
+            self._unneeded.clear()
+            return
         _, booked = await self._places()
         occupied = view.running(self._pods.objects.values())
         unneeded: dict[str, float] = {}
-        for group in self._cloud.groups.values():
-            members = self._cloud.members(group.name)
+        for group, members in pools:
             left = len(members)
             for node in members:
                 if node.name in booked or node.name in occupied or not nodes.ready(node):

@@ -30,7 +30,7 @@ class Settings:
     scan_interval: float = 0.1
     #: From the accepted resize to the registered node (minutes in a cloud).
     start_delay: float = 1.0
-    #: How long capacity stays booked for a request (10m, fixed).
+    #: How long capacity stays booked for a request (10m, fixed); up to a second less, as conditions have whole ones.
     booking: float = 600.0
     #: Until a request that was never provisioned fails (7 days, fixed).
     expiry: float = 7 * 86400.0
@@ -59,5 +59,5 @@ class Faults:
     no_capacity: bool = False
     #: Reason of a Failed condition, such as OutOfResources: the provider gives up on every new request.
     failed: str | None = None
-    #: Seconds on top of ``start_delay`` until nodes register.
+    #: Seconds on top of ``start_delay`` until nodes register; counts for those under way too.
     slow_nodes: float = 0.0
