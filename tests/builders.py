@@ -59,8 +59,13 @@ class Builder(Generic[T]):
         self._raw["metadata"].setdefault("labels", {})[key] = value
         return self
 
-    def annotate(self, key: str, value: str) -> Self:
-        self._raw["metadata"].setdefault("annotations", {})[key] = value
+    def annotate(self, key: str, value: str | None) -> Self:
+        """Set an annotation; None removes it."""
+        annotations = self._raw["metadata"].setdefault("annotations", {})
+        if value is None:
+            annotations.pop(key, None)
+        else:
+            annotations[key] = value
         return self
 
     def metadata(self, **fields: Any) -> Self:
@@ -123,6 +128,10 @@ class JobBuilder(Builder[Job]):
     def pod_spec(self, **fields: Any) -> Self:
         """Further pod spec fields, by JSON name: ``pod_spec(nodeSelector={...})``."""
         self.pod.update(fields)
+        return self
+
+    def ports(self, *numbers: int, host: bool = False) -> Self:
+        self.container["ports"] = [{"hostPort" if host else "containerPort": number} for number in numbers]
         return self
 
     def template_metadata(self, **fields: Any) -> Self:
