@@ -2,7 +2,7 @@
 
 Our own, because no client at hand survives what API servers do: 410 in either place, torn lines, a proxy's HTML, 429
 with Retry-After, silence, a stream that closes at once (reference/engineering.md §A.2, §A.4). Never more than one
-reconnect a second on average while failing; every change reaches ``on_change`` exactly as the server ordered it.
+reconnect a second on average while failing.
 """
 
 import asyncio
@@ -11,13 +11,16 @@ import gc
 import logging
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
 from classifier.api import Resource
+from classifier.cluster.backoff import Backoff
 from classifier.cluster.client import ApiError, Client, ClientError
+from classifier.cluster.lines import Lines, LineTooLong
+from classifier.cluster.store import Store
 from classifier.objects import Meta
 
 T = TypeVar("T", bound=Meta)
@@ -25,11 +28,12 @@ T = TypeVar("T", bound=Meta)
 log = logging.getLogger(__name__)
 
 PAGE: Final = 500
+#: Seconds for one page, or for a whole list where pages expire.
+LIST_TIMEOUT: Final = 60.0
 #: Seconds without a byte before a watch counts as dead. Bookmarks come about once a minute.
 IDLE: Final = 150.0
 WATCH_SECONDS: Final = (300, 600)
-BACKOFF: Final = (0.2, 30.0)
-#: A connection that lived this long, seconds, was a good one: the next failure starts small again.
+#: A watch that lived this long, seconds, was a good one: the next failure starts small again.
 LIVED: Final = 10.0
 #: One watch line: an object is at most 3 MiB in etcd, JSON may be somewhat more.
 MAX_LINE: Final = 16 * 2**20
@@ -54,8 +58,9 @@ class _Envelope(msgspec.Struct):
     object: msgspec.Raw
 
 
-class _Gone(msgspec.Struct):
+class _Status(msgspec.Struct):
     code: int | None = None
+    reason: str | None = None
     message: str | None = None
 
 
@@ -64,31 +69,16 @@ class _Bookmark(msgspec.Struct):
 
 
 class _Expired(Exception):
-    """The resourceVersion is too old: only a new list helps."""
-
-
-class Backoff:
-    """Seconds to stay away: doubles with jitter, honours what the server asked for, starts over after success."""
-
-    def __init__(self, low: float = BACKOFF[0], high: float = BACKOFF[1]) -> None:
-        self._low, self._high, self._next = low, high, low
-
-    def reset(self) -> None:
-        self._next = self._low
-
-    def next(self, at_least: float | None = None) -> float:
-        delay = self._next * random.uniform(0.5, 1.0)
-        self._next = min(self._next * 2, self._high)
-        # A server that asks for an hour is obeyed, but no longer than our own longest wait at a time.
-        return max(delay, min(at_least or 0.0, self._high))
+    """The watch cannot go on from its resourceVersion: only a new list helps."""
 
 
 class Reflector(Generic[T]):
-    """``objects`` maps ``namespace/name`` to the latest copy seen.
+    """``objects`` maps ``namespace/name`` to the latest copy seen: one dictionary for life.
 
     ``project`` may trim an object before it is kept. ``on_change(key, old, new)`` is called for every difference,
-    inside the event loop, before the next line is read: it must be quick. ``new`` is None for a deletion; after a
-    relist ``old`` and ``new`` may be different objects of one name (compare their UIDs).
+    inside the event loop, before the next line is read: it must be quick. ``new`` is None for a deletion; ``old`` and
+    ``new`` may be different objects of one name where the deletion between them was not seen (compare their UIDs).
+    An object that cannot be read is left out, and that is said. ``idle`` is in seconds.
     """
 
     def __init__(
@@ -102,12 +92,13 @@ class Reflector(Generic[T]):
         label_selector: str | None = None,
         project: Callable[[T], T] | None = None,
         on_change: Callable[[str, T | None, T | None], None] | None = None,
+        idle: float = IDLE,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.resource = resource
-        self.objects: dict[str, T] = {}
         self.relists = 0
-        self.decode_errors = 0
-        #: Why the last attempt failed; None while all is well.
+        #: Why the copy may be out of date; None while a watch is open.
         self.trouble: str | None = None
         self._client = client
         self._path = resource.path(namespace)
@@ -116,13 +107,27 @@ class Reflector(Generic[T]):
             for name, value in (("fieldSelector", field_selector), ("labelSelector", label_selector))
             if value
         }
-        self._decoder = msgspec.json.Decoder(type_)
-        self._page_decoder = msgspec.json.Decoder(_Page)
-        self._project = project
-        self._on_change = on_change
+        self._pages = msgspec.json.Decoder(_Page)
+        self._store = Store(resource.plural, type_, project, on_change)
+        self._idle = idle
+        self._sleep = sleep
+        self._monotonic = monotonic
         self._synced = asyncio.Event()
-        self._heard = time.monotonic()
-        self._version = ""
+        self._heard = monotonic()
+        #: When the current watch was opened.
+        self._opened: float | None = None
+        #: Whether the next thing to do is a list, and whether in pages.
+        self._expired = True
+        self._paged = True
+
+    @property
+    def objects(self) -> dict[str, T]:
+        return self._store.objects
+
+    @property
+    def decode_errors(self) -> int:
+        """How many objects could not be read so far."""
+        return self._store.decode_errors
 
     @property
     def synced(self) -> bool:
@@ -134,159 +139,140 @@ class Reflector(Generic[T]):
 
     def age(self) -> float:
         """Seconds since the server last said anything on this watch or list."""
-        return time.monotonic() - self._heard
+        return self._monotonic() - self._heard
+
+    def put(self, body: bytes) -> T | None:
+        """Take in an object the server just answered with: see :meth:`Store.put`."""
+        return self._store.put(body)
 
     async def run(self) -> None:
         """Follow the kind until cancelled."""
         backoff = Backoff()
         while True:
             wait: float | None = None
-            started = time.monotonic()
+            listing, self._opened = self._expired, None
             try:
-                if not self._version:
+                if listing:
                     await self._list()
-                await self._watch()
-                self.trouble = None
-            except _Expired:
-                self._version = ""
+                if not await self._watch() and not self._lived():
+                    self.trouble = "the watch closes at once"
+            except _Expired as error:
+                # Once is the course of things. Right after a list it is not: nothing is being followed.
+                self.trouble = str(error) if listing else None
+                self._expired = True
             except ApiError as error:
                 self.trouble, wait = str(error), error.retry_after
-                if error.status == 410:
-                    self._version = ""
-            except (ClientError, msgspec.MsgspecError) as error:
+            except ClientError as error:
                 self.trouble = str(error)
-            if time.monotonic() - started >= LIVED:
+            except (msgspec.MsgspecError, RecursionError) as error:
+                self.trouble = f"what the server says cannot be read: {error}"
+            if self._lived():
                 backoff.reset()
             delay = backoff.next(wait)
             if self.trouble:
                 log.warning("%s: %s; again in %.1fs", self.resource.plural, self.trouble, delay)
-            await asyncio.sleep(delay)
+            await self._sleep(delay)
+
+    def _lived(self) -> bool:
+        return self._opened is not None and self._monotonic() - self._opened >= LIVED
 
     # --- list -------------------------------------------------------------------------------------------------
 
     async def _list(self) -> None:
-        fresh: dict[str, T] = {}
-        params = {"limit": str(PAGE), **self._selectors}
-        version = ""
+        self._store.begin_list()
         # The collector would walk the growing heap over and over: engineering.md §A.3.
         with _collector_paused():
-            while True:
-                body = await self._client.request("GET", self._path, params=params, timeout=60.0)
-                page = self._page_decoder.decode(body)
-                self._heard = time.monotonic()
-                for raw in page.items or ():
-                    obj = self._decode(raw)
-                    if obj is not None:
-                        fresh[obj.key] = obj
-                # The version of the last page covers them all (they come from one snapshot).
-                version = page.metadata.resource_version or version
-                if not page.metadata.continue_:
-                    break
-                params["continue"] = page.metadata.continue_
-                await asyncio.sleep(0)
-        if not version:
-            raise ClientError(f"the list of {self.resource.plural} came without a resourceVersion")
+            fresh, version = await self._read_pages()
         self.relists += 1
-        old, self.objects = self.objects, fresh
-        if self._on_change is not None:
-            for count, key in enumerate([*old, *(k for k in fresh if k not in old)]):
-                before, after = old.get(key), fresh.get(key)
-                if before is None or after is None or _version(before) != _version(after):
-                    self._on_change(key, before, after)
-                if count % PAGE == PAGE - 1:
-                    await asyncio.sleep(0)
-        self._version = version
+        for _ in self._store.replace(fresh, version):
+            await asyncio.sleep(0)
+        self._expired = False
         self.trouble = None
         self._synced.set()
 
+    async def _read_pages(self) -> tuple[dict[str, T], str]:
+        """All objects, and the version they are as of."""
+        fresh: dict[str, T] = {}
+        version = ""
+        params = {"limit": str(PAGE), **self._selectors} if self._paged else dict(self._selectors)
+        while True:
+            try:
+                body = await self._client.request("GET", self._path, params=params, timeout=LIST_TIMEOUT)
+            except ApiError as error:
+                if not _too_old(error):
+                    raise
+                # Compaction was faster than our paging: the next list asks for all at once.
+                self._paged = False
+                raise _Expired(f"the list expired before its end: {error}") from None
+            page = self._pages.decode(body)
+            self._heard = self._monotonic()
+            for raw in page.items or ():
+                obj = self._store.decode(raw)
+                if obj is not None:
+                    fresh[obj.key] = obj
+            # The version of the last page covers them all (they come from one snapshot).
+            version = page.metadata.resource_version or version
+            if not page.metadata.continue_:
+                break
+            params["continue"] = page.metadata.continue_
+            await asyncio.sleep(0)
+        if not version:
+            raise ClientError(f"the list of {self.resource.plural} came without a resourceVersion")
+        self._paged = True
+        return fresh, version
+
     # --- watch ------------------------------------------------------------------------------------------------
 
-    async def _watch(self) -> None:
+    async def _watch(self) -> bool:
+        """Follow one watch to its end; whether it said anything."""
         params = {
             "watch": "1",
             "allowWatchBookmarks": "true",
-            "resourceVersion": self._version,
+            "resourceVersion": self._store.version,
             "timeoutSeconds": str(random.randint(*WATCH_SECONDS)),
             **self._selectors,
         }
-        async with self._client.stream(self._path, params=params, idle=IDLE) as stream:
-            rest = b""
-            async for chunk in stream.iter_any():
-                self._heard = time.monotonic()
+        spoke = False
+        try:
+            async with self._client.stream(self._path, params=params, idle=self._idle) as stream:
+                self._opened = self._heard = self._monotonic()
                 self.trouble = None
-                lines = (rest + chunk).split(b"\n") if rest else chunk.split(b"\n")
-                rest = lines.pop()
-                if len(rest) > MAX_LINE:
-                    raise ClientError(f"a watch line of {self.resource.plural} is longer than {MAX_LINE} bytes")
-                for line in lines:
-                    if line.strip():
+                # The half of a torn line is dropped: the next watch starts from the last whole one.
+                lines = Lines(MAX_LINE)
+                async for chunk in stream.iter_any():
+                    self._heard = self._monotonic()
+                    for line in lines.feed(chunk):
+                        spoke = True
                         self._take(line)
-            # What is left is the half of a torn line: the next watch starts from the last whole one.
+        except ApiError as error:
+            if _too_old(error):
+                raise _Expired(str(error)) from None
+            raise
+        except LineTooLong as error:
+            # Every watch from here would break at it; a list has no lines.
+            raise _Expired(f"the watch cannot go on: {error}") from None
+        return spoke
 
     def _take(self, line: bytes) -> None:
         envelope = msgspec.json.decode(line, type=_Envelope)
         match envelope.type:
-            case "ADDED" | "MODIFIED":
-                obj = self._decode(envelope.object)
-                if obj is not None:
-                    self._version = _version(obj) or self._version
-                    self._set(obj)
-            case "DELETED":
-                obj = self._decode(envelope.object)
-                if obj is not None:
-                    self._version = _version(obj) or self._version
-                    old = self.objects.pop(obj.key, None)
-                    if old is not None and self._on_change is not None:
-                        self._on_change(obj.key, old, None)
+            case "ADDED" | "MODIFIED" | "DELETED":
+                self._store.follow(envelope.object, deleted=envelope.type == "DELETED")
             case "BOOKMARK":
-                version = msgspec.json.decode(envelope.object, type=_Bookmark).metadata.resource_version
-                self._version = version or self._version
+                self._store.advance(msgspec.json.decode(envelope.object, type=_Bookmark).metadata.resource_version)
             case "ERROR":
-                error = msgspec.json.decode(envelope.object, type=_Gone)
-                if error.code == 410:
-                    raise _Expired
-                raise ApiError(error.code or 500, "", error.message or "the watch reported an error")
+                error = msgspec.json.decode(envelope.object, type=_Status)
+                raise ApiError(error.code or 500, error.reason or "", error.message or "the watch reported an error")
             case _:
                 raise ClientError(f"unknown watch event {envelope.type[:32]!r}")
 
-    def put(self, body: bytes) -> T | None:
-        """Take in an object the server just answered with, so that the next look sees it before the watch brings it.
 
-        Only what the watch cannot have told yet is kept: a late answer must not bring a deleted object back. Returns
-        the decoded object, None if it cannot be read.
-        """
-        obj = self._decode(msgspec.Raw(body))
-        if obj is not None and _number(_version(obj)) > _number(self._version):
-            self._set(obj)
-        return obj
+def _too_old(error: ApiError) -> bool:
+    """Whether the server cannot go on from our version: compacted, or never reached (etcd restored from a backup).
 
-    def _set(self, obj: T) -> None:
-        old = self.objects.get(obj.key)
-        # A duplicated line, or one that tells what our own write overtook: nothing new.
-        if old is not None and _number(_version(old)) >= _number(_version(obj)):
-            return
-        self.objects[obj.key] = obj
-        if self._on_change is not None:
-            self._on_change(obj.key, old, obj)
-
-    def _decode(self, raw: msgspec.Raw) -> T | None:
-        try:
-            obj = self._decoder.decode(raw)
-        except (msgspec.MsgspecError, RecursionError) as error:
-            # One odd object must not stop the others; it counts as unseen, and that is said.
-            self.decode_errors += 1
-            log.warning("%s: an object cannot be read and is left out: %s", self.resource.plural, error)
-            return None
-        return self._project(obj) if self._project else obj
-
-
-def _version(obj: Meta) -> str:
-    return obj.metadata.resource_version
-
-
-def _number(version: str) -> int:
-    """Resource versions of one kind in one cluster are comparable integers (Kubernetes: KEP-5504)."""
-    return int(version) if version.isascii() and version.isdigit() else 0
+    Kubernetes: staging/src/k8s.io/apiserver/pkg/storage/errors.go, NewTooLargeResourceVersionError.
+    """
+    return error.status == 410 or (error.status == 504 and "Too large resource version" in error.message)
 
 
 @contextlib.contextmanager
