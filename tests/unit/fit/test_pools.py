@@ -1,0 +1,121 @@
+"""Which figures count: declared, observed, reserved, hidden (reference/capacity.md §3.1)."""
+
+import pytest
+
+from classifier.fit import Outcome, Verdict, World, judge
+from tests.builders import (
+    GPU,
+    GPU_NODE,
+    NodeBuilder,
+    flavor,
+    gpu_profile,
+    gpu_world,
+    job,
+    node,
+    profile,
+)
+
+NEVER, UNKNOWN, FITS, GROWS = Outcome.NEVER_FITS, Outcome.UNKNOWN, Outcome.FITS, Outcome.FITS_AFTER_SCALE_UP
+SIXTEEN = {**GPU_NODE, GPU: "16"}
+
+
+def gpus(pods: int, each: int, world: World) -> Verdict:
+    return judge(job().queue("gpu").pods(pods).gpus(each).done(), world, now=0)
+
+
+def member(name: str = "a") -> NodeBuilder:
+    return node(name, agentpool="gpupool")
+
+
+def test_a_larger_live_node_refutes_the_declaration() -> None:
+    assert gpus(1, 16, gpu_world()).outcome is NEVER
+    assert gpus(1, 16, gpu_world(member().allocatable(SIXTEEN))).outcome is UNKNOWN
+
+
+def test_a_smaller_live_node_does_not_lower_the_bound() -> None:
+    broken = member().allocatable({**GPU_NODE, GPU: "7"})
+    assert gpus(2, 8, gpu_world(broken)).outcome is GROWS
+
+
+def test_capacity_stands_in_for_allocatable() -> None:
+    bare = member()
+    bare._raw["status"] = {"capacity": SIXTEEN}
+    assert gpus(1, 16, gpu_world(bare)).outcome is UNKNOWN
+
+
+def test_more_nodes_than_the_maximum_count() -> None:
+    three = gpu_world(member("a"), member("b"), member("c"))
+    found = gpus(3, 8, three)
+    assert found.outcome is FITS
+    assert found.pod_sets[0].limit == 3
+    assert gpus(4, 8, three).pod_sets[0].source == "Node/c"
+
+
+def test_a_node_of_the_flavor_outside_every_pool_counts() -> None:
+    labelled = flavor().node_labels(sku="gpu")
+    shown = profile().closed().pool()
+    stray = node("stray", sku="gpu")
+    assert gpus(3, 8, gpu_world(labelled, profile=shown)).outcome is NEVER
+    assert gpus(3, 8, gpu_world(labelled, stray, profile=shown)).outcome is GROWS
+
+
+def test_a_node_without_the_device_is_no_room_for_it() -> None:
+    plain = node("control-plane").allocatable({"cpu": "8", "memory": "16Gi", "pods": "110"})
+    assert gpus(3, 8, gpu_world(flavor(), plain)).outcome is NEVER
+
+
+def test_a_live_label_refutes_a_declared_one() -> None:
+    told = profile().closed().pool(labelsComplete=True)
+    wanted = job().queue("gpu").gpus(8).pod_spec(nodeSelector={"model": "h100"}).done()
+    assert judge(wanted, gpu_world(profile=told), now=0).outcome is NEVER
+    shown = gpu_world(member().label("model", "h100"), profile=told)
+    assert judge(wanted, shown, now=0).outcome is UNKNOWN
+
+
+def test_what_daemons_surely_take_is_gone() -> None:
+    reserved = profile().closed().pool(daemonSetReserve={"cpu": "4", "pods": 100})
+    asks = job().queue("gpu").requests({"cpu": "91"})
+    found = judge(asks.done(), gpu_world(profile=reserved), now=0)
+    assert found.pod_sets[0].limit == "90"
+    assert (
+        judge(job().queue("gpu").pods(21).requests({"cpu": 1}).done(), gpu_world(profile=reserved), 0).outcome is NEVER
+    )
+
+
+@pytest.mark.parametrize(("complete", "outcome"), [(False, UNKNOWN), (True, NEVER)])
+def test_a_resource_not_listed_is_absent_only_where_the_list_is_complete(complete: bool, outcome: Outcome) -> None:
+    told = profile().closed().pool(allocatable={"cpu": "94", "pods": "110"}, allocatableComplete=complete)
+    assert gpus(1, 8, gpu_world(profile=told)).outcome is outcome
+
+
+def test_live_nodes_tell_what_a_profile_leaves_out() -> None:
+    told = profile().closed().pool(allocatable={GPU: "8"})
+    asks = job().queue("gpu").pods(2).requests({GPU: 8, "cpu": 64}).done()
+    assert judge(asks, gpu_world(profile=told), now=0).outcome is UNKNOWN
+    assert judge(asks, gpu_world(member(), profile=told), now=0).outcome is GROWS
+
+
+def test_where_nodes_may_not_be_read_the_declaration_stands_alone() -> None:
+    blind = gpu_world()
+    blind.nodes = None
+    assert gpus(2, 8, blind).outcome is GROWS
+    assert gpus(3, 8, blind).denied
+
+
+def test_a_cordoned_node_is_not_ready_but_still_a_node() -> None:
+    cordoned = member("a")
+    cordoned.spec["unschedulable"] = True
+    assert gpus(2, 8, gpu_world(cordoned, member("b"))).outcome is GROWS
+
+
+def test_several_profiles_of_one_flavor_add_up() -> None:
+    second = profile("more").pool("second", 1, labels={"agentpool": "second"})
+    assert gpus(3, 8, gpu_world(flavor(), second)).outcome is GROWS
+    assert gpus(4, 8, gpu_world(flavor(), second)).outcome is UNKNOWN  # not both are closed
+
+
+@pytest.mark.parametrize("queues", [[], ["gpu-a100"], ["another"]])
+def test_a_profile_speaks_for_the_queues_it_names(queues: list[str]) -> None:
+    told = gpu_profile().queues(*queues)
+    expected = Outcome.SKIPPED if queues == ["another"] else NEVER
+    assert gpus(3, 8, gpu_world(profile=told)).outcome is expected
