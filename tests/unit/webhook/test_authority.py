@@ -127,7 +127,7 @@ async def test_a_rotation_serves_the_new_ca_only_after_both_bundles_have_it(
 ) -> None:
     now = (await connect()).time.now()
     old = certs.make_ca("old", now - 300 * certs.DAY)
-    trust = rotation.Trust(old, next=certs.make_ca("new", now - rotation.OVERLAP))
+    trust = rotation.Trust(old, next=certs.make_ca("new", now - 2 * rotation.OVERLAP))
     data = {key: base64.b64encode(value).decode() for key, value in trust.data().items() if value}
     apiserver.put(SECRET, {"data": data})
     authority = await start()

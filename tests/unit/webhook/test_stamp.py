@@ -128,6 +128,13 @@ def test_an_absurdly_long_timeout_still_makes_a_date() -> None:
     assert annotations(beyond)[api.ADMISSION_DEADLINE] == "9999-12-31T23:59:59Z"
 
 
+@pytest.mark.parametrize("key", ["a/b", "a~b", "~1", "~0/~1", "", "/"])
+def test_keys_are_escaped_as_json_pointers_want_it(key: str) -> None:
+    obj = job(annotations={"team": "ml"})
+    patch = stamp.patch(msgspec.convert(obj, Job), {key: "value"})
+    assert annotations(jsonpatch.apply_patch(obj, list(patch))) == {"team": "ml", key: "value"}
+
+
 KEYS = st.one_of(st.sampled_from([*COPIED, "a/b", "a~b", "~1", "~0/", "", "~", "/", "é/ü"]), st.text(max_size=8))
 ANNOTATIONS = st.one_of(
     st.none(), st.dictionaries(KEYS, st.one_of(st.text(max_size=12), st.sampled_from([*COPIED.values()])), max_size=12)
