@@ -63,7 +63,19 @@ class Shell:
             stderr=asyncio.subprocess.PIPE,
         )
 
-    async def end(self, process: asyncio.subprocess.Process) -> Ran:
+    async def until(self, process: asyncio.subprocess.Process, text: str) -> str:
+        """Read lines until one holds ``text``; everything read so far."""
+        assert process.stdout is not None
+        said = ""
+        async with asyncio.timeout(60):
+            while text not in said:
+                line = await process.stdout.readline()
+                assert line, f"muster ended before it said {text!r}; it said:\n{said}"
+                said += line.decode()
+        return said
+
+    async def end(self, process: asyncio.subprocess.Process, said: str = "") -> Ran:
+        """Wait for its end; ``said`` is what was read before."""
         try:
             async with asyncio.timeout(60):
                 out, err = await process.communicate()
@@ -72,7 +84,7 @@ class Shell:
             out, err = await process.communicate()
             raise AssertionError(f"muster did not end; it said:\n{out.decode()}\n{err.decode()}") from None
         assert process.returncode is not None
-        return Ran(process.returncode, out.decode(), err.decode())
+        return Ran(process.returncode, said + out.decode(), err.decode())
 
     async def run(self, *argv: str) -> Ran:
         return await self.end(await self.start(*argv))
@@ -122,8 +134,9 @@ async def test_status_follows_a_gang_from_submit_to_success(cluster: Cluster, sh
         [builders.job("train", elastic, requests=ROOM, run_for="2s", annotations={api.ADMISSION_TIMEOUT: "5m"})]
     )
     following = await shell.start("status", "job/train", "-n", elastic.namespace, "-w")
+    first = await shell.until(following, "requested ")
     async with autoscaling(cluster, elastic, Settings(start_delay=1.0, unneeded_time=2.0)):
-        ran = await shell.end(following)
+        ran = await shell.end(following, first)
     assert (ran.code, ran.err) == (0, ""), ran
     said = ran.out.splitlines()
     assert said[0] == f"preflight: profile {name} ProvisioningReady=True"
@@ -146,13 +159,14 @@ async def test_status_follows_a_gang_from_submit_to_success(cluster: Cluster, sh
 async def test_every_change_as_json(cluster: Cluster, shell: Shell, elastic: Queues) -> None:
     await cluster.applier.apply([builders.job("train", elastic, requests=ROOM, run_for="500ms")])
     following = await shell.start("status", "job/train", "-n", elastic.namespace, "-w", "-o", "json")
+    first = await shell.until(following, "requested ")
     async with autoscaling(cluster, elastic, Settings(start_delay=0.5, unneeded_time=2.0)):
-        ran = await shell.end(following)
+        ran = await shell.end(following, first)
     assert ran.code == 0, ran
     reports = [json.loads(line) for line in ran.out.splitlines()]
     for report in reports:
         check_schema("status.json", report)
-    assert len(reports) > 2
+    assert len(reports) > 2, ran.out
     assert reports[-1]["result"] == "succeeded"
     assert {report["preflight"]["verdict"] for report in reports} <= {"fits", "fits-after-scale-up"}
 
@@ -193,9 +207,7 @@ async def test_failed_and_deleted(cluster: Cluster, shell: Shell, queues: Queues
     goes = builders.job("goes", queues, requests={GPU: 5000})
     await cluster.applier.apply([goes])
     following = await shell.start("status", "job/goes", "-n", queues.namespace, "-w")
-    assert following.stdout is not None
-    async with asyncio.timeout(30):
-        await following.stdout.readline()
+    await shell.until(following, "Running")
     await cluster.applier.delete([goes])
     assert (await shell.end(following)).code == 8
     await cluster.applier.delete([node])
@@ -204,9 +216,7 @@ async def test_failed_and_deleted(cluster: Cluster, shell: Shell, queues: Queues
 async def test_interrupted_quietly(cluster: Cluster, shell: Shell, queues: Queues) -> None:
     await cluster.applier.apply([builders.job("waits", queues, requests={GPU: 5000})])
     following = await shell.start("status", "job/waits", "-n", queues.namespace, "-w")
-    assert following.stdout is not None
-    async with asyncio.timeout(30):
-        await following.stdout.readline()
+    await shell.until(following, "Running")
     following.send_signal(2)
     ran = await shell.end(following)
     assert (ran.code, ran.err) == (130, "")
@@ -227,9 +237,9 @@ async def test_preflight_of_a_dump_is_that_of_the_cluster(
     dump.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items}))
     online = await shell.run("preflight", "-f", str(job), "-o", "json")
     offline = await shell.run("preflight", "-f", str(job), "--with", str(dump), "-o", "json")
+    assert (online.code, offline.code) == (code, code), (online, offline)
     check_schema("preflight.json", online.json)
     assert _ageless(online.json) == _ageless(offline.json)
-    assert (online.code, offline.code) == (code, code)
 
 
 def _ageless(verdict: Any) -> Any:

@@ -75,8 +75,9 @@ class Document(NamedTuple):
     def decode(self, resource: Resource, namespace: str) -> Meta:
         """The object, in ``namespace`` where it names none itself."""
         try:
-            obj: Meta = msgspec.convert(self.body, TYPES[resource])
-        except (msgspec.ValidationError, RecursionError) as error:
+            # By way of JSON, for fields that are kept as they came (msgspec.Raw).
+            obj: Meta = msgspec.json.decode(msgspec.json.encode(self.body), type=TYPES[resource])
+        except (msgspec.MsgspecError, TypeError, RecursionError) as error:
             name = (
                 (self.body.get("metadata") or {}).get("name") if isinstance(self.body.get("metadata"), dict) else None
             )

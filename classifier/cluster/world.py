@@ -17,7 +17,7 @@ from classifier.objects import (
     Workload,
 )
 from classifier.policy import profiles_for
-from classifier.report.fence import FENCE_NAME, Fence, FenceBinding, FencePolicy, fence_of
+from classifier.report.fence import FENCE_NAME, Fence, FenceBinding, FencePolicy, controllers_word, fence_of
 from classifier.report.observation import Observation, pods_of, requests_of, workload_of
 from classifier.report.owner import Owner, stamped_verdict
 
@@ -40,14 +40,12 @@ def world_of(snapshot: Snapshot) -> World:
 
 def fence_in(snapshot: Snapshot, now: int, name: str = FENCE_NAME) -> Fence:
     """Is the fence in force, as far as this snapshot tells?"""
+    word = controllers_word(snapshot.of(api.CAPACITY_PROFILES, CapacityProfile).values(), name)
     if any(resource in snapshot.unreadable for resource in _FENCE):
-        return Fence(name=name, why="may not be read")
-    return fence_of(
-        snapshot.get(api.ADMISSION_POLICIES, FencePolicy, name),
-        snapshot.get(api.ADMISSION_POLICY_BINDINGS, FenceBinding, name),
-        now,
-        name,
-    )
+        return word or Fence(name=name, why="may not be read")
+    policy = snapshot.get(api.ADMISSION_POLICIES, FencePolicy, name)
+    binding = snapshot.get(api.ADMISSION_POLICY_BINDINGS, FenceBinding, name)
+    return fence_of(policy, binding, now, name, word)
 
 
 def observe(
@@ -86,14 +84,17 @@ def observe(
         profiles=speaking,
         checks=snapshot.readable(api.ADMISSION_CHECKS, AdmissionCheck),
         configs=snapshot.readable(api.PROVISIONING_REQUEST_CONFIGS, ProvisioningRequestConfig),
-        requests=requests_of(workload, snapshot.of(api.PROVISIONING_REQUESTS, ProvisioningRequest).values())
-        if alone
-        else (),
+        requests=_requests(snapshot, workload) if alone else (),
         pods=pods_of(owner, snapshot.of(api.PODS, Pod).values()) if alone else (),
         nodes=None if nodes is None else tuple(nodes.values()),
         fence=fence if fence is not None else fence_in(snapshot, now),
         notes=tuple(snapshot.notes),
     )
+
+
+def _requests(snapshot: Snapshot, workload: Workload | None) -> tuple[ProvisioningRequest, ...] | None:
+    requests = snapshot.readable(api.PROVISIONING_REQUESTS, ProvisioningRequest)
+    return None if requests is None else requests_of(workload, requests.values())
 
 
 def verdict_on(snapshot: Snapshot, world: World, owner: Owner, now: int) -> Verdict | None:

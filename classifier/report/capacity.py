@@ -18,13 +18,16 @@ from classifier.report.submitted import deactivated, ended_here, lost_quota, wor
 
 
 def is_capacity_check(obs: Observation, name: str) -> bool:
-    """Whether a check asks for capacity: by its controller; where checks may not be read, by profiles and requests."""
+    """Whether a check asks for capacity, by its controller.
+
+    Where checks may not be read it counts as one: nobody may say that a check that holds the job up is not there.
+    """
     if obs.checks is not None and name in obs.checks:
         spec = obs.checks[name].spec
         return spec is not None and spec.controller_name == api.PROVISIONING_CONTROLLER
     if any(p.spec.provisioning is not None and p.spec.provisioning.admission_check == name for p in obs.profiles):
         return True
-    return obs.workload is not None and any(r.name.startswith(f"{obs.workload.name}-{name}-") for r in obs.requests)
+    return obs.checks is None
 
 
 def check_states(obs: Observation) -> Iterator[AdmissionCheckState]:
@@ -74,7 +77,7 @@ def capacity(obs: Observation, pools: tuple[PoolCount, ...], deadline: Deadline,
         text = f"AdmissionCheck {check.name} rejected the Workload: {check.message or 'no reason given'}"
         return Phase(CAPACITY, State.FAILED, text, instant_or_none(check.last_transition_time))
     if check.state == "Ready":
-        return _ready(pools, check, request, now)
+        return _ready(pools, check, request, obs.requests is not None and obs.checks is not None, now)
     return _pending(obs, pools, check, request, deadline, now)
 
 
@@ -89,8 +92,8 @@ def _readiness(pools: tuple[PoolCount, ...]) -> str | None:
 def _request_of(obs: Observation, check: str) -> ProvisioningRequest | None:
     """The newest request made for a check. Long names are hashed, then the newest of the Workload has to do."""
     prefix = f"{obs.workload.name}-{check}-" if obs.workload else ""
-    named = [r for r in obs.requests if r.name.startswith(prefix)]
-    candidates = named or list(obs.requests)
+    requests = obs.requests or ()
+    candidates = [r for r in requests if r.name.startswith(prefix)] or list(requests)
     return candidates[-1] if candidates else None
 
 
@@ -125,12 +128,24 @@ def _provisioned(
 
 
 def _ready(
-    pools: tuple[PoolCount, ...], check: AdmissionCheckState, request: ProvisioningRequest | None, now: int
+    pools: tuple[PoolCount, ...],
+    check: AdmissionCheckState,
+    request: ProvisioningRequest | None,
+    certain: bool,
+    now: int,
 ) -> Phase:
-    """The check is satisfied; whether nodes stand behind it only the nodes tell."""
+    """The check is satisfied; whether nodes stand behind it only the nodes tell.
+
+    ``certain``: that there is no request is known, not just unseen.
+    """
     at = instant_or_none(check.last_transition_time)
-    if request is None:
+    if request is None and certain:
         return Phase(CAPACITY, State.DONE, joined("no request needed", check.message), at)
+    if request is None:
+        text = joined(
+            f"AdmissionCheck {check.name} is Ready", _readiness(pools), "what stands behind it may not be read"
+        )
+        return Phase(CAPACITY, State.ACTIVE, text, at)
     provisioned = request.status.condition(api.PROVREQ_PROVISIONED) if request.status else None
     wanted = _nodes_words(pools)
     if provisioned is not None and provisioned.reason == "CapacityIsFound":
@@ -175,6 +190,9 @@ def _asked(
     obs: Observation, check: AdmissionCheckState, request: ProvisioningRequest | None, since: int | None, now: int
 ) -> str:
     """What has been asked for, and what the autoscaler made of it."""
+    if request is None and (obs.requests is None or obs.checks is None):
+        said = f"AdmissionCheck {check.name} is {check.state}{f': {check.message}' if check.message else ''}"
+        return f"{said}; what stands behind it may not be read"
     if request is None:
         stands = obs.checks.get(check.name) if obs.checks is not None else None
         active = stands.status.condition(api.ACTIVE) if stands is not None and stands.status else None

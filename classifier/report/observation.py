@@ -34,7 +34,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     profiles: tuple[CapacityProfile, ...] = ()
     checks: dict[str, AdmissionCheck] | None = None
     configs: dict[str, ProvisioningRequestConfig] | None = None
-    requests: tuple[ProvisioningRequest, ...] = ()
+    requests: tuple[ProvisioningRequest, ...] | None = ()
     pods: tuple[Pod, ...] = ()
     nodes: tuple[Node, ...] | None = None
     fence: Fence = Fence()

@@ -99,7 +99,7 @@ def running(obs: Observation) -> Phase:
             else f"{owner.succeeded} succeeded"
         )
         return Phase(RUNNING, State.DONE, f"Succeeded ({of})", finish.at)
-    alive = [p for p in current_pods(obs) if p.status is not None and p.status.phase == "Running"]
+    alive = [p for p in current_pods(obs) if p.status is not None and p.status.phase in ("Running", "Succeeded")]
     done = f"; {owner.succeeded} of {owner.completions} completed" if owner.succeeded and owner.completions else ""
     if not alive and not owner.ready:
         return Phase(RUNNING, State.WAITING)

@@ -37,7 +37,7 @@ def _objects(report: Report) -> Iterator[str]:
     yield f"Job UID: {obs.owner.uid or '-'}"
     if obs.workload is not None:
         yield f"Workload: {obs.workload.namespace}/{obs.workload.name}"
-    for request in obs.requests:
+    for request in obs.requests or ():
         yield f"ProvisioningRequest: {request.namespace}/{request.name}"
     if report.deadline.at is not None:
         yield f"Deadline: {format_instant(report.deadline.at)}"

@@ -42,7 +42,7 @@ def ended_here(obs: Observation, deadline: Deadline) -> str | None:
         namespace=workload.namespace,
         at=deadline.committed_at,
         waited=deadline.waited,
-        leftovers=[] if unsettled else [r.name for r in obs.requests],
+        leftovers=[] if unsettled else [r.name for r in obs.requests or ()],
     )
     return f"{message}; Kueue has not released the quota yet" if unsettled else message
 

@@ -86,6 +86,14 @@ def test_without_nodes_nodes_may_not_be_read(write: Write) -> None:
     assert list(load([write("b.yaml", node)], "default").readable(api.NODES, Node) or ()) == ["a"]
 
 
+def test_managed_fields_are_kept_as_they_came(write: Write) -> None:
+    field = {"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": {"f:suspend": {}}}}
+    snapshot = load([write("a.yaml", gang(managedFields=[field]))], "default")
+    job = snapshot.get(api.JOBS, Job, "train", "team-a")
+    assert job is not None
+    assert bytes((job.metadata.managed_fields or [])[0].fields_v1 or b"") == b'{"f:spec":{"f:suspend":{}}}'
+
+
 def test_places_in_lists_are_lines_of_the_file(write: Write) -> None:
     path = write("list.yaml", yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [gang("a"), gang("b")]}))
     places = [document.where for document in read_documents([path])]

@@ -5,8 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from classifier.objects import Conditioned
 from classifier.report import FenceBinding, FencePolicy, FenceState, fence_of
-from tests.unit.report.builders import T0, at
+from classifier.report.fence import controllers_word
+from tests.unit.report.builders import T0, at, condition, profile
 
 NOW = T0 + 3_600_000
 
@@ -43,6 +45,34 @@ def test_what_is_missing_is_said(first: FencePolicy | None, second: FenceBinding
     fence = fence_of(first, second, NOW)
     assert fence.state is FenceState.NOT_IN_FORCE
     assert why in fence.why
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "state", "why"),
+    [
+        ("Ready", "", FenceState.IN_FORCE, ""),
+        ("ConfigNotFound", "x", FenceState.IN_FORCE, ""),
+        (
+            "FenceNotInForce",
+            "deadlines are reported, not enforced: policy is not the chart's",
+            FenceState.NOT_IN_FORCE,
+            "policy is not the chart's",
+        ),
+    ],
+)
+def test_the_controllers_word_counts_before_their_age(reason: str, message: str, state: FenceState, why: str) -> None:
+    spoken = profile()
+    spoken.status = msgspec.convert({"conditions": [condition("Ready", "Any", reason, message)]}, Conditioned)
+    word = controllers_word([profile(), spoken])
+    assert word is not None
+    assert (word.state, word.why) == (state, why)
+    fresh = policy(creationTimestamp=at(3599))
+    assert fence_of(fresh, binding(), NOW, word=word).state is state
+    assert fence_of(None, binding(), NOW, word=word).state is FenceState.NOT_IN_FORCE, "what is gone is gone"
+
+
+def test_no_profile_no_word() -> None:
+    assert controllers_word([profile()]) is None
 
 
 def test_the_type_checker_writing_status_is_no_change() -> None:

@@ -341,6 +341,25 @@ CASES = [
         },
     ),
     Case(
+        "checks and requests may not be read: no claim that there is none",
+        45,
+        observe(
+            workload=workload(RESERVED, annotations=DUE, check={"state": "Pending", "message": "ETA 5m"}),
+            checks=None,
+            requests=None,
+            profiles=(),
+            cluster_queue=None,
+        ),
+        Result.WAITING,
+        {
+            C: (
+                "active",
+                "2 node(s) of gpupool needed; AdmissionCheck capacity is Pending: ETA 5m; "
+                "what stands behind it may not be read; deadline in 29m15s",
+            )
+        },
+    ),
+    Case(
         "capacity found on nodes that exist",
         70,
         observe(
@@ -400,6 +419,17 @@ CASES = [
             P: ("done", "2/2 on gpu-0, gpu-1"),
             R: ("active", "1/2 pods ready"),
         },
+    ),
+    Case(
+        "the pods are done, the Job does not say so yet",
+        75,
+        admitted(
+            job(suspend=False, status={"succeeded": 2}),
+            ready=2,
+            pods=(pod("train-0", on="gpu-0", phase="Succeeded"), pod("train-1", on="gpu-1", phase="Succeeded")),
+        ),
+        Result.STARTED,
+        {R: ("active", "0/2 pods ready; 2 of 2 completed")},
     ),
     Case(
         "succeeded, the nodes are gone again",
