@@ -4,16 +4,20 @@ Only this module touches the ``kubernetes`` package, and only for configuration,
 (reference/engineering.md §A.4).
 """
 
+import math
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import aiohttp
 import msgspec
+import yaml
 from kubernetes.aio import client as official
 from kubernetes.aio import config as official_config
 
@@ -29,6 +33,17 @@ REQUEST_TIMEOUT: Final = 10.0
 
 
 T = TypeVar("T")
+
+#: What the official client raises over a configuration it cannot read: besides its own, whatever it stumbles over.
+_BAD_CONFIGURATION: Final = (
+    official_config.ConfigException,
+    yaml.YAMLError,
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+)
 
 
 class ClientError(Exception):
@@ -69,14 +84,37 @@ def _error(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
         decoded = msgspec.json.decode(body, type=_Status)
         reason, message = decoded.reason or "", decoded.message or ""
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        # A proxy's HTML, a torn body: keep the first line of it for the log.
-        reason, message = "", body[:200].decode("utf-8", "replace").strip()
-    retry_after: float | None = None
+        # A proxy's HTML, a torn body: keep the beginning of it for the log.
+        reason, message = "", body[:200].decode("utf-8", "replace")
+    return ApiError(status, reason, _one_line(message) or "no message", _retry_after(headers))
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to stay away. A date (proxies write them) counts from the answer's own ``Date``: the same clock."""
+    text = headers.get("Retry-After", "")
     try:
-        retry_after = max(0.0, float(headers.get("Retry-After", "")))
+        seconds = float(text)
     except ValueError:
-        retry_after = None
-    return ApiError(status, reason, message or "no message", retry_after)
+        try:
+            asked, answered = parsedate_to_datetime(text), parsedate_to_datetime(headers.get("Date", ""))
+            seconds = (asked - answered).total_seconds()
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _why(error: Exception) -> str:
+    """An error of the connection, in one line, with what to do about it."""
+    text = _one_line(str(error)) or type(error).__name__
+    if isinstance(error, aiohttp.ClientSSLError):
+        return (
+            f"{text}; TLS failed: check that server and certificate-authority of the kubeconfig belong to this cluster"
+        )
+    return text
 
 
 def _keepalive_socket(address: tuple[Any, ...]) -> socket.socket:
@@ -109,24 +147,26 @@ class Client:
     ) -> Self:
         """Credentials in kubectl's order: ``--kubeconfig``, ``KUBECONFIG``, the ServiceAccount, ``~/.kube``."""
         configuration = official.Configuration()
-        in_cluster = kubeconfig is None and "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ
-        # Python's NO_PROXY does not know CIDR ranges: inside a cluster never go through a proxy.
-        configuration.client_session_kwargs = {"trust_env": not in_cluster}
-        path = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+        named = kubeconfig or os.environ.get("KUBECONFIG")
+        in_cluster = not named and context is None and "KUBERNETES_SERVICE_HOST" in os.environ
+        path = named or str(Path.home() / ".kube" / "config")
         try:
-            if in_cluster and context is None:
+            if in_cluster:
+                path = "the pod's ServiceAccount"
                 official_config.load_incluster_config(client_configuration=configuration)
             else:
                 await official_config.load_kube_config(
                     config_file=path, context=context, client_configuration=configuration, persist_config=False
                 )
-        except (official_config.ConfigException, OSError, ValueError, TypeError, KeyError) as error:
+            # Reads the certificates that the configuration names.
+            api = official.ApiClient(configuration)
+        except _BAD_CONFIGURATION as error:
             raise ClientError(
-                f"cannot read the cluster's configuration from {path}: {error}; "
-                "name one with --kubeconfig or the KUBECONFIG variable"
+                f"cannot read the cluster's configuration from {path}: {_one_line(str(error))}; "
+                "name another with --kubeconfig or the KUBECONFIG variable"
             ) from error
-        api = official.ApiClient(configuration)
         rest = api.rest_client
+        # Python's NO_PROXY does not know CIDR ranges: inside a cluster never go through a proxy.
         connector = aiohttp.TCPConnector(
             limit=configuration.connection_pool_maxsize, ssl=rest.ssl_context, socket_factory=_keepalive_socket
         )
@@ -158,9 +198,14 @@ class Client:
     ) -> tuple[aiohttp.ClientSession, str, dict[str, str], dict[str, Any]]:
         configuration = self._api.configuration
         headers = dict(self._headers)
-        for setting in (await configuration.auth_settings()).values():
+        try:
+            settings = await configuration.auth_settings()
+        except _BAD_CONFIGURATION as error:
+            # A token that is read again now and then: it may be there the next time.
+            raise Unreachable(f"no credentials for {self.host}: {_one_line(str(error))}") from error
+        for setting in settings.values():
             if setting["in"] == "header" and setting["value"]:
-                headers[setting["key"]] = setting["value"]
+                headers[setting["key"]] = setting["value"].strip()
         if content_type:
             headers["Content-Type"] = content_type
         extra: dict[str, Any] = {}
@@ -190,6 +235,7 @@ class Client:
         if body is not None:
             data = body if isinstance(body, bytes) else msgspec.json.encode(body)
         session, url, headers, extra = await self._prepare(path, content_type if data is not None else None)
+        sent = time.monotonic()
         try:
             async with session.request(
                 method,
@@ -198,32 +244,44 @@ class Client:
                 data=data,
                 headers=headers,
                 timeout=aiohttp.ClientTimeout(total=timeout),
+                # API servers do not redirect; a login page must not pass for an answer.
+                allow_redirects=False,
                 **extra,
             ) as response:
-                self.time.observe(response.headers.get("Date"))
+                self._observe(response, sent)
                 payload = await response.read()
                 if not 200 <= response.status < 300:
                     raise _error(response.status, response.headers, payload)
                 return payload
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unreachable(
-                f"no answer from {self.host} to {method} {path}: {error or type(error).__name__}"
-            ) from error
+            raise Unreachable(f"no answer from {self.host} to {method} {path}: {_why(error)}") from error
+
+    def _observe(self, response: aiohttp.ClientResponse, sent: float) -> None:
+        # A proxy's error page carries the proxy's clock.
+        if response.content_type == JSON:
+            self.time.observe(response.headers.get("Date"), time.monotonic() - sent)
 
     async def get(self, path: str, type_: type[T], *, params: Mapping[str, str] | None = None) -> T:
-        """One object, decoded. A 404 raises :class:`ApiError` with ``missing``."""
-        return msgspec.json.decode(await self.request("GET", path, params=params), type=type_)
+        """One object, decoded. A 404 raises :class:`ApiError` with ``missing``; what is no such object ClientError."""
+        body = await self.request("GET", path, params=params)
+        try:
+            return msgspec.json.decode(body, type=type_)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise ClientError(f"the answer of {self.host} to GET {path} cannot be read: {error}") from error
 
     @asynccontextmanager
     async def stream(self, path: str, *, params: Mapping[str, str], idle: float) -> AsyncIterator[aiohttp.StreamReader]:
         """A watch's body. ``idle`` seconds without a byte end it with :class:`Unreachable`."""
         session, url, headers, extra = await self._prepare(path, None)
         limits = aiohttp.ClientTimeout(total=None, sock_connect=REQUEST_TIMEOUT, sock_read=idle)
+        sent = time.monotonic()
         try:
-            async with session.get(url, params=params, headers=headers, timeout=limits, **extra) as response:
-                self.time.observe(response.headers.get("Date"))
+            async with session.get(
+                url, params=params, headers=headers, timeout=limits, allow_redirects=False, **extra
+            ) as response:
+                self._observe(response, sent)
                 if response.status != 200:
                     raise _error(response.status, response.headers, await response.read())
                 yield response.content
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unreachable(f"the watch of {path} broke: {error or type(error).__name__}") from error
+            raise Unreachable(f"the watch of {path} broke: {_why(error)}") from error

@@ -167,3 +167,12 @@ def test_no_date_header_raises(date: str) -> None:
 
 def test_a_step_is_what_is_larger_than_five_seconds() -> None:
     assert STEP == 5 * SECOND
+
+
+def test_not_even_by_the_part_of_a_millisecond() -> None:
+    world = World(uptime=1000.0)
+    world.ask()  # on the second: there is nothing to spare
+    for _ in range(50):
+        world.pass_(0.0001)
+        assert world.behind >= -EPSILON
+        world.time.observe(formatdate(T0, usegmt=True), world.server - T0)

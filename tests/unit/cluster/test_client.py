@@ -1,0 +1,424 @@
+"""The connection: what is asked, what counts as an answer, and what is said when there is none."""
+
+import asyncio
+import base64
+import contextlib
+import json
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import trustme
+from aiohttp import web
+
+from classifier.cluster.client import MERGE_PATCH, ApiError, Client, ClientError, Unreachable
+from classifier.instant import parse_instant
+from classifier.objects import Job
+from tests.apiserver import ApiServer, answer, raw, reset, serving, silent, stream
+from tests.unit.cluster.conftest import write_kubeconfig
+
+JOBS = "/apis/batch/v1/namespaces/team/jobs"
+DATE = "Sun, 29 Nov 2026 10:00:00 GMT"
+
+
+async def failing(client: Client, method: str = "GET", timeout: float = 10.0) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        await client.request(method, f"{JOBS}/a", body=None if method == "GET" else {}, timeout=timeout)
+    return caught.value
+
+
+# --- requests ---------------------------------------------------------------------------------------------------
+
+
+async def test_an_object_is_read_written_and_guarded(server: ApiServer, client: Client) -> None:
+    created = await client.request("POST", JOBS, body={"metadata": {"name": "a"}})
+    version = json.loads(created)["metadata"]["resourceVersion"]
+    patch = {"metadata": {"resourceVersion": version, "annotations": {"x": "y"}}}
+    await client.request("PATCH", f"{JOBS}/a", body=patch, content_type=MERGE_PATCH)
+    job = await client.get(f"{JOBS}/a", Job)
+    assert job.annotation("x") == "y"
+
+    again = await failing_patch(client, patch)
+    assert again.conflict
+    twice = await failing_create(client)
+    assert (twice.status, twice.reason) == (409, "AlreadyExists")
+    with pytest.raises(ApiError) as missing:
+        await client.get(f"{JOBS}/b", Job)
+    assert missing.value.missing
+
+
+async def failing_patch(client: Client, patch: object) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        await client.request("PATCH", f"{JOBS}/a", body=patch, content_type=MERGE_PATCH)
+    return caught.value
+
+
+async def failing_create(client: Client) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        await client.request("POST", JOBS, body={"metadata": {"name": "a"}})
+    return caught.value
+
+
+async def test_it_says_who_it_is(server: ApiServer, tmp_path: Path) -> None:
+    seen: dict[str, str] = {}
+
+    async def note(request: web.Request) -> web.StreamResponse:
+        seen.update(request.headers)
+        return web.json_response({})
+
+    server.fault = note
+    config = write_kubeconfig(tmp_path / "config", server.url)
+    async with await Client.connect(kubeconfig=config, user_agent="muster-controller", impersonate="alice") as client:
+        await client.request("PATCH", f"{JOBS}/a", body=b"{}", content_type=MERGE_PATCH)
+    assert seen["Authorization"] == "Bearer secret"
+    assert seen["User-Agent"] == "muster-controller"
+    assert seen["Impersonate-User"] == "alice"
+    assert seen["Accept"] == "application/json"
+    assert seen["Content-Type"] == MERGE_PATCH
+
+
+# --- answers ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_status_becomes_an_error_with_its_reason(server: ApiServer, client: Client) -> None:
+    server.fault = answer(403, "Forbidden", 'jobs "a" is forbidden:\nno such luck')
+    error = await failing(client)
+    assert (error.status, error.reason) == (403, "Forbidden")
+    assert str(error) == '403 Forbidden: jobs "a" is forbidden: no such luck'
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("<html>\n<h1>502 Bad Gateway</h1>\n" + "x" * 1000, "502: <html> <h1>502 Bad Gateway</h1> xxx"),
+        ("", "502: no message"),
+        ("[]", "502: []"),
+        ('{"message": 5}', '502: {"message": 5}'),
+        ('{"kind":"Status","message":null}', "502: no message"),
+        ('{"kind":"Sta', '502: {"kind":"Sta'),
+    ],
+)
+async def test_whatever_an_error_says_is_one_short_line(
+    server: ApiServer, client: Client, body: str, says: str
+) -> None:
+    server.fault = raw(502, body)
+    text = str(await failing(client))
+    assert text.startswith(says)
+    assert len(text) < 250
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "seconds"),
+    [
+        ("7", 7),
+        ("0.5", 0.5),
+        ("-3", 0),
+        ("", None),
+        ("soon", None),
+        ("nan", None),
+        ("inf", None),
+        ("Sun, 29 Nov 2026 10:00:30 GMT", 30),
+        ("Sun, 29 Nov 2026 09:00:00 GMT", 0),
+    ],
+)
+async def test_retry_after_in_seconds_or_as_a_date_of_the_servers_clock(
+    server: ApiServer, client: Client, retry_after: str, seconds: float | None
+) -> None:
+    server.fault = answer(429, "TooManyRequests", "slow down", Retry_After=retry_after, Date=DATE)
+    assert (await failing(client)).retry_after == seconds
+
+
+async def test_a_redirect_is_no_answer(server: ApiServer, client: Client) -> None:
+    server.put(f"{JOBS}/elsewhere")
+    server.fault, server.faulty = raw(302, "", Location=f"{JOBS}/elsewhere"), lambda call: call.path.endswith("/a")
+    assert (await failing(client)).status == 302
+    assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize("body", ["<html>sign in</html>", "", '{"spec":{"parallelism":"many"}}', "[" * 5000])
+async def test_an_answer_that_is_no_such_object_says_so(server: ApiServer, client: Client, body: str) -> None:
+    server.fault = raw(200, body)
+    with pytest.raises(ClientError, match=r"the answer of http://127.0.0.1:\d+ to GET .*/jobs/a cannot be read: "):
+        await client.get(f"{JOBS}/a", Job)
+
+
+# --- no answer --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH", "POST"])
+async def test_no_answer_in_time(server: ApiServer, client: Client, method: str) -> None:
+    server.fault = silent()
+    with pytest.raises(Unreachable, match=rf"no answer from .* to {method} {JOBS}/a: \w+"):
+        await client.request(method, f"{JOBS}/a", body={}, timeout=0.05)
+
+
+async def test_an_answer_whose_end_never_comes(server: ApiServer, client: Client) -> None:
+    server.fault = silent(b'{"metadata":')
+    with pytest.raises(Unreachable, match="no answer"):
+        await client.request("GET", f"{JOBS}/a", timeout=0.05)
+
+
+async def test_a_connection_that_breaks(server: ApiServer, client: Client) -> None:
+    server.fault = reset()
+    with pytest.raises(Unreachable, match="no answer"):
+        await client.request("PATCH", f"{JOBS}/a", body={})
+    assert len(server.calls) == 1, "a write of unknown outcome must not be sent twice"
+    server.fault = stream(b'{"metadata"', broken=True)
+    with pytest.raises(Unreachable, match="no answer"):
+        await client.request("GET", f"{JOBS}/a")
+
+
+async def test_nobody_there(tmp_path: Path) -> None:
+    async with serving(ApiServer()) as server:
+        url = server.url
+    async with await Client.connect(kubeconfig=write_kubeconfig(tmp_path / "config", url)) as client:
+        with pytest.raises(Unreachable, match=r"no answer from http://127.0.0.1:\d+ to GET /version: "):
+            await client.request("GET", "/version")
+
+
+async def test_a_cancelled_request_is_cancelled(server: ApiServer, client: Client) -> None:
+    server.fault = silent()
+    task = asyncio.create_task(client.request("GET", f"{JOBS}/a"))
+    await server.called(1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+# --- streams ----------------------------------------------------------------------------------------------------
+
+
+async def read_stream(client: Client, idle: float = 10) -> bytes:
+    got = b""
+    async with client.stream(JOBS, params={"watch": "1"}, idle=idle) as body:
+        async for chunk in body.iter_any():
+            got += chunk
+    return got
+
+
+async def test_a_stream_to_its_end(server: ApiServer, client: Client) -> None:
+    server.fault = stream(b"one\n", b"two\n")
+    assert await read_stream(client) == b"one\ntwo\n"
+
+
+async def test_a_refused_stream_is_an_error_like_any_other(server: ApiServer, client: Client) -> None:
+    server.fault = answer(429, "TooManyRequests", "slow down", Retry_After="3")
+    with pytest.raises(ApiError) as caught:
+        await read_stream(client)
+    assert (caught.value.status, caught.value.retry_after) == (429, 3)
+
+
+@pytest.mark.parametrize("fault", [silent(), silent(b"one\n"), reset(), stream(b"one\n", broken=True)])
+async def test_a_stream_that_breaks_or_falls_silent(server: ApiServer, client: Client, fault: object) -> None:
+    server.fault = fault  # type: ignore[assignment]  # parametrize knows no types
+    with pytest.raises(Unreachable, match=f"the watch of {JOBS} broke: "):
+        await read_stream(client, idle=0.05)
+
+
+# --- time -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", [answer(200, Date=DATE), answer(409, "Conflict", "no", Date=DATE)])
+async def test_every_answer_of_the_server_tells_the_time(server: ApiServer, client: Client, fault: object) -> None:
+    server.fault = fault  # type: ignore[assignment]  # parametrize knows no types
+    with contextlib.suppress(ApiError):
+        await client.request("GET", f"{JOBS}/a")
+    assert -2 <= client.time.now() - parse_instant("2026-11-29T10:00:00Z") < 60_000
+
+
+async def test_a_watch_tells_the_time_too(server: ApiServer, client: Client) -> None:
+    server.headers = {"Date": DATE}
+    async with client.stream("/apis/batch/v1/jobs", params={"watch": "1", "resourceVersion": "100"}, idle=10):
+        assert -2 <= client.time.now() - parse_instant("2026-11-29T10:00:00Z") < 60_000
+
+
+async def test_a_proxys_error_page_does_not(server: ApiServer, client: Client) -> None:
+    await client.request("GET", JOBS)
+    before = client.time.now()
+    server.fault = raw(502, "<html>", Date=DATE)
+    await failing(client)
+    assert client.time.now() >= before
+    assert client.time.steps == 0
+
+
+# --- TLS --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+async def secure(authority: trustme.CA) -> AsyncIterator[ApiServer]:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    async with serving(ApiServer(), context) as server:
+        yield server
+
+
+def in_base64(authority: trustme.CA) -> str:
+    return base64.b64encode(authority.cert_pem.bytes()).decode()
+
+
+async def test_a_server_its_authority_vouches_for(secure: ApiServer, authority: trustme.CA, tmp_path: Path) -> None:
+    secure.put(f"{JOBS}/a")
+    config = write_kubeconfig(tmp_path / "config", secure.url, certificate_authority_data=in_base64(authority))
+    async with await Client.connect(kubeconfig=config) as client:
+        assert (await client.get(f"{JOBS}/a", Job)).name == "a"
+
+
+@pytest.mark.parametrize("problem", ["another authority", "another name"])
+async def test_a_server_nobody_vouches_for(
+    secure: ApiServer, authority: trustme.CA, tmp_path: Path, problem: str
+) -> None:
+    settings = {"certificate_authority_data": in_base64(trustme.CA() if problem == "another authority" else authority)}
+    if problem == "another name":
+        settings["tls_server_name"] = "kubernetes.example.com"
+    config = write_kubeconfig(tmp_path / "config", secure.url, **settings)
+    async with await Client.connect(kubeconfig=config) as client:
+        with pytest.raises(Unreachable, match="certificate-authority of the kubeconfig") as caught:
+            await client.request("GET", JOBS)
+    assert "\n" not in str(caught.value)
+    assert secure.calls == []
+
+
+# --- configuration ----------------------------------------------------------------------------------------------
+
+GARBAGE = {
+    "not YAML": "a: [unclosed",
+    "a tab": "\tcontexts: []",
+    "a list": "- 1\n- 2\n",
+    "a text": "hello",
+    "empty": "",
+    "no contexts": "apiVersion: v1\nkind: Config\n",
+    "an unknown context": "current-context: away\ncontexts: []\nclusters: []\nusers: []\n",
+    "a context of nothing": "current-context: here\ncontexts: [{name: here}]\nclusters: []\nusers: []\n",
+    "contexts that are none": "current-context: here\ncontexts: 7\n",
+    "an authority that is none": (
+        "current-context: here\ncontexts: [{name: here, context: {cluster: c, user: u}}]\n"
+        "clusters: [{name: c, cluster: {server: 'https://x', certificate-authority-data: '!!!'}}]\n"
+        "users: [{name: u, user: {}}]\n"
+    ),
+    "an authority that is away": (
+        "current-context: here\ncontexts: [{name: here, context: {cluster: c, user: u}}]\n"
+        "clusters: [{name: c, cluster: {server: 'https://x', certificate-authority: /nowhere/ca.crt}}]\n"
+        "users: [{name: u, user: {}}]\n"
+    ),
+    "binary": "\x00\x01\x02",
+}
+
+
+@pytest.mark.parametrize("name", GARBAGE)
+async def test_a_configuration_that_cannot_be_read_says_what_to_do(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(GARBAGE[name])
+    with pytest.raises(ClientError) as caught:
+        await Client.connect(kubeconfig=str(path))
+    text = str(caught.value)
+    assert text.startswith(f"cannot read the cluster's configuration from {path}: ")
+    assert text.endswith("name another with --kubeconfig or the KUBECONFIG variable")
+    assert "\n" not in text
+
+
+async def test_a_configuration_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ClientError, match=r"cannot read the cluster's configuration from .*/nowhere: "):
+        await Client.connect(kubeconfig=str(tmp_path / "nowhere"))
+
+
+async def test_the_variable_counts_unless_it_is_empty(
+    server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setenv("KUBECONFIG", write_kubeconfig(tmp_path / "elsewhere", server.url))
+    async with await Client.connect() as client:
+        assert client.host == server.url
+    monkeypatch.setenv("KUBECONFIG", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".kube").mkdir()
+    write_kubeconfig(tmp_path / ".kube" / "config", "https://home.example.com")
+    async with await Client.connect() as client:
+        assert client.host == "https://home.example.com"
+
+
+class Token:
+    """A pod's token in its file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def appear(self) -> None:
+        self.path.write_text("secret\n")
+
+    def vanish(self) -> None:
+        self.path.unlink()
+
+    def read(self) -> None:
+        self.path.read_text()
+
+
+@pytest.fixture
+def pod(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, secure: ApiServer, authority: trustme.CA) -> Token:
+    """The surroundings of a pod: its token and authority, and the service's address."""
+    token, ca = Token(tmp_path / "token"), tmp_path / "ca.crt"
+    token.appear()
+    authority.cert_pem.write_to_path(str(ca))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    host, _, port = secure.url.removeprefix("https://").partition(":")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    # The loader takes no paths as arguments, and its defaults are bound at import.
+    module = "kubernetes.aio.config.incluster_config"
+    monkeypatch.setattr(f"{module}.SERVICE_TOKEN_FILENAME", str(token.path))
+    monkeypatch.setattr(f"{module}.SERVICE_CERT_FILENAME", str(ca))
+    return token
+
+
+async def test_in_a_pod_the_service_account_is_used_and_no_proxy(
+    pod: Token, secure: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    secure.put(f"{JOBS}/a")
+    async with await Client.connect() as client:
+        assert (await client.get(f"{JOBS}/a", Job)).name == "a"
+
+
+async def test_outside_the_environments_proxy_is_used(
+    server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The server plays the proxy: what goes through one arrives there whatever host it is meant for.
+    monkeypatch.setenv("http_proxy", server.url)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    config = write_kubeconfig(tmp_path / "config", "http://kubernetes.example.com")
+    async with await Client.connect(kubeconfig=config) as client:
+        await client.request("GET", JOBS)
+    assert [call.path for call in server.calls] == [JOBS]
+
+
+async def test_a_pod_without_a_token_says_so(pod: Token) -> None:
+    pod.vanish()
+    with pytest.raises(ClientError, match="from the pod's ServiceAccount: Service token file does not exist"):
+        await Client.connect()
+
+
+async def test_a_token_that_vanishes_is_no_answer_until_it_is_back(
+    pod: Token, secure: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await Client.connect() as client:
+        await client.request("GET", JOBS)
+        hook = client._api.configuration.refresh_api_key_hook
+
+        def expired(configuration: object) -> None:
+            pod.read()
+            hook(configuration)
+
+        client._api.configuration.refresh_api_key_hook = expired
+        pod.vanish()
+        with pytest.raises(Unreachable, match="no credentials for https://"):
+            await client.request("GET", JOBS)
+        pod.appear()
+        await client.request("GET", JOBS)
