@@ -51,7 +51,7 @@ def units(quantity: Quantity) -> int:
 
 def amount(resource: str, quantity: Quantity) -> int:
     """What kube-scheduler and Kueue count of ``resource``: milli-units of cpu, whole units of anything else."""
-    return amount_of(resource, parse(quantity))
+    return _amount(resource, _text(quantity))
 
 
 def amount_of(resource: str, nanos: int) -> int:
@@ -80,14 +80,21 @@ def is_extended(resource: str) -> bool:
 
 
 def _text(quantity: Quantity) -> str:
-    if isinstance(quantity, bool) or not isinstance(quantity, str | int | float):
+    if isinstance(quantity, str):
+        text = quantity.strip(" ")
+        if not 0 < len(text) <= MAX_LENGTH:
+            raise QuantityError(f"{text[:32]!r} is not a quantity such as 500m, 16 or 860Gi")
+        return text
+    if isinstance(quantity, bool) or not isinstance(quantity, int | float):
         raise QuantityError(f"{quantity!r} is not a quantity")
     if isinstance(quantity, int) and abs(quantity) >= 10**MAX_LENGTH:
         raise QuantityError("a number of more than 1024 digits is not a quantity")
-    text = quantity.strip(" ") if isinstance(quantity, str) else repr(quantity)
-    if not 0 < len(text) <= MAX_LENGTH:
-        raise QuantityError(f"{text[:32]!r} is not a quantity such as 500m, 16 or 860Gi")
-    return text
+    return repr(quantity)
+
+
+@lru_cache(maxsize=8192)
+def _amount(resource: str, text: str) -> int:
+    return amount_of(resource, _parse(text)[0])
 
 
 @lru_cache(maxsize=8192)

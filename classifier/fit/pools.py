@@ -147,8 +147,7 @@ def _is_ready(node: Node) -> bool:
 
 
 def _carries(node: Node, labels: Mapping[str, str]) -> bool:
-    own = node.metadata.labels or {}
-    return all(own.get(key) == value for key, value in labels.items())
+    return labels.items() <= (node.metadata.labels or {}).items()
 
 
 def _lasting(taints: Iterable[Taint] | None) -> list[Taint]:
