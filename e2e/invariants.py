@@ -75,6 +75,12 @@ class History:
         self._clock = parse_instant(event["stageTimestamp"])
         user, groups = event["user"].get("username", ""), event["user"].get("groups") or []
         resource, verb = reference.get("resource"), event.get("verb")
+        if verb == "deletecollection":
+            # The namespace goes, and everything in it.
+            known = self._known(resource)
+            for uid, obj in list(known.items()):
+                if obj.get("metadata", {}).get("namespace") == reference.get("namespace"):
+                    del known[uid]
         if verb == "delete":
             self._deleted(resource, reference, user, event.get("responseObject") or {})
         if verb not in _WRITES or not event.get("responseObject"):
@@ -145,8 +151,8 @@ class History:
 
     def _deleted(self, resource: Any, reference: Object, user: str, answer: Object) -> None:
         name = (reference.get("namespace"), reference.get("name"))
-        known = {"workloads": self._workloads, "jobs": self._jobs, "pods": self._pods}.get(str(resource))
-        for uid, obj in list((known or {}).items()):
+        known = self._known(resource)
+        for uid, obj in list(known.items()):
             if (obj.get("metadata", {}).get("namespace"), obj.get("metadata", {}).get("name")) != name:
                 continue
             if user in MUSTER and resource in _JOBS:
@@ -158,8 +164,10 @@ class History:
                     self._say(obj, f"was deleted by {user} without cleanup-committed")
             if resource == "workloads" and (decision := decision_of(obj)):
                 self._died[decision] = self._clock
-            if known is not None:
-                del known[uid]
+            del known[uid]
+
+    def _known(self, resource: Any) -> dict[str, Object]:
+        return {"workloads": self._workloads, "jobs": self._jobs, "pods": self._pods}.get(str(resource), {})
 
     def _protected(
         self, old: Object, new: Object, user: str, groups: list[str], verb: str, keys: frozenset[str]
