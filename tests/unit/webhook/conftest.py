@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
+import aiohttp
 import pytest
 import yaml
 from aiohttp import web
@@ -15,7 +16,14 @@ from classifier import api
 from classifier.cluster.client import Client
 from tests.unit.webhook.apiserver import ApiServer
 from tests.unit.webhook.builders import paths
+from tests.unit.webhook.running import Webhook, judgement
+from webhook import tls
+from webhook.authority import Authority
+from webhook.decide import Judge, Reviewer
+from webhook.metrics import Metrics
+from webhook.server import Server
 from webhook.settings import Settings, read
+from webhook.snapshot import Snapshot
 
 Connect = Callable[[], Awaitable[Client]]
 Eventually = Callable[[Callable[[], bool | Awaitable[bool]]], Awaitable[None]]
@@ -76,6 +84,36 @@ def eventually() -> Eventually:
                 await asyncio.sleep(0.01)
 
     return wait
+
+
+@pytest.fixture
+def judge() -> Judge:
+    return judgement
+
+
+@pytest.fixture
+async def webhook(
+    apiserver: ApiServer, connect: Connect, settings: Settings, judge: Judge, eventually: Eventually
+) -> AsyncIterator[Webhook]:
+    client, metrics, context = await connect(), Metrics(), tls.server_context()
+    snapshot = Snapshot(client, settings)
+    authority = Authority(client, settings, context, settle=0.2, rest=0.01)
+    reviewer = Reviewer(snapshot, client.time, metrics, judge)
+    server = Server(settings, context, reviewer=reviewer, snapshot=snapshot, authority=authority, metrics=metrics)
+    await server.start()
+    tasks = [asyncio.create_task(snapshot.run()), asyncio.create_task(authority.run())]
+    async with aiohttp.ClientSession() as session:
+        yield Webhook(settings, server, authority, metrics, snapshot, client, session, context)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await server.stop()
+
+
+@pytest.fixture
+async def ready(webhook: Webhook, eventually: Eventually) -> Webhook:
+    await eventually(webhook.is_ready)
+    return webhook
 
 
 def free_port() -> int:
