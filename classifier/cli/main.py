@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from classifier.cli import audit, preflight, status
 from classifier.cli.errors import CliError, Exit
 from classifier.cli.options import Parser
-from classifier.cluster.client import ApiError, ClientError
+from classifier.cluster.client import ApiError, ClientError, Unreachable
 from classifier.cluster.files import FileError
 
 EPILOG = """exit codes: 0 fits, fine, started or succeeded; 1 cannot reach or read; 2 usage; 3 never fits, or the audit
@@ -50,6 +50,8 @@ def _failed(error: Exception) -> int:
         text = f"the API server refused: {text}"
         if error.status in remedy:
             text = f"{text}; {remedy[error.status]}"
+    elif isinstance(error, Unreachable):
+        text = f"{text}; is the cluster up, and is this the right --context?"
     print(f"muster: {text}", file=sys.stderr)
     return error.code if isinstance(error, CliError) else Exit.UNREADABLE
 

@@ -13,6 +13,7 @@ from classifier.report.deadline import Deadline, deadline_of
 from classifier.report.fence import FenceState
 from classifier.report.message import reactivate_command
 from classifier.report.observation import Observation
+from classifier.report.phase import age
 
 
 class Problem(StrEnum):
@@ -102,7 +103,7 @@ def _problem(
     if verdict is not None and verdict.outcome is Outcome.NEVER_FITS:
         return Problem.NEVER_FITS, verdict.reason, verdict.advice or "delete it, or change what it asks for"
     if deadline.passed(now):
-        ago = format_duration(now - (deadline.at or now))
+        ago = age(deadline.at or now, now)
         if obs.fence.state is FenceState.NOT_IN_FORCE:
             why = f"deadline passed {ago} ago; not enforced: {obs.fence.why}"
             return Problem.DEADLINE_PASSED, why, f"put the fence {obs.fence.name} in force: reinstall the chart"

@@ -8,11 +8,11 @@ exists: ``Provisioned=True/CapacityIsProvisioned`` means that a resize call was 
 from collections.abc import Iterator
 
 from classifier import api
-from classifier.instant import format_duration, instant_or_none
+from classifier.instant import instant_or_none
 from classifier.objects import AdmissionCheckState, ProvisioningRequest
 from classifier.report.deadline import Deadline, clause
 from classifier.report.observation import Observation
-from classifier.report.phase import CAPACITY, NOTHING, Phase, State, joined
+from classifier.report.phase import CAPACITY, NOTHING, Phase, State, age, joined
 from classifier.report.pools import PoolCount
 from classifier.report.submitted import deactivated, ended_here, lost_quota, words
 
@@ -123,7 +123,7 @@ def _provisioned(
     if pools and all(p.enough for p in pools):
         return Phase(CAPACITY, State.DONE, _readiness(pools) or "", since)
     if placed:
-        return Phase(CAPACITY, State.DONE, f"the pods are on {placed} node(s)", since)
+        return Phase(CAPACITY, State.DONE, f"the pods {'ran' if finished else 'are'} on {placed} node(s)", since)
     return Phase(CAPACITY, State.DONE, "over with the job" if finished else "done", since)
 
 
@@ -155,7 +155,9 @@ def _ready(
         since = max((p.enough_since or 0 for p in pools), default=0) or at
         text = f"capacity booked on {wanted}" if wanted and _booked(request) else _readiness(pools) or ""
         return Phase(CAPACITY, State.DONE, text, since)
-    ago = f" {format_duration(max(0, now - at))} ago" if at is not None else ""
+    # The check's own time stays that of the first Pending; the request's is when it was accepted.
+    accepted = instant_or_none(provisioned.last_transition_time) if provisioned is not None and provisioned.true else at
+    ago = f" {age(accepted, now)} ago" if accepted is not None else ""
     text = joined(
         _readiness(pools),
         f"scale-up accepted{ago}{f' ({provisioned.reason})' if provisioned and provisioned.reason else ''}",
@@ -199,7 +201,7 @@ def _asked(
         if obs.checks is not None and (active is None or not active.true):
             return f"not requested: AdmissionCheck {check.name} is not active ({words(active) or 'no condition'})"
         return f"not requested yet{f': {check.message}' if check.message else ''}"
-    ago = f"requested {format_duration(max(0, now - since))} ago" if since is not None else "requested"
+    ago = f"requested {age(since, now)} ago" if since is not None else "requested"
     conditions = request.status if request.status is not None else None
     failed = conditions.condition(api.PROVREQ_FAILED) if conditions else None
     if failed is not None and failed.true:

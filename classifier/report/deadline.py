@@ -7,6 +7,7 @@ from classifier.instant import MAX_DURATION, MINUTE, SECOND, format_duration, in
 from classifier.objects import Meta, Workload
 from classifier.policy import Policies, Timeout, timeout_of
 from classifier.report.fence import Fence, FenceState
+from classifier.report.phase import age
 from classifier.scope import why_never, why_never_owner
 
 #: A deadline nearer than this, or than a tenth of the timeout, is near (audit).
@@ -85,7 +86,7 @@ def clause(deadline: Deadline, fence: Fence, now: int) -> str | None:
     if deadline.at > now:
         # Rounded to whole seconds as a clock shows them: 29m20s is left, not 29m19s.
         return f"deadline in {format_duration(-(-(deadline.at - now) // SECOND) * SECOND)}"
-    ago = f"deadline passed {format_duration(now - deadline.at)} ago"
+    ago = f"deadline passed {age(deadline.at, now)} ago"
     if deadline.standing is None:
         return f"{ago}; nothing to end while there is no Workload"
     match fence.state:

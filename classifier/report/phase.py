@@ -5,6 +5,8 @@ from typing import Final
 
 import msgspec
 
+from classifier.instant import SECOND, format_duration
+
 
 class State(StrEnum):
     DONE = "done"
@@ -36,6 +38,11 @@ class Phase(msgspec.Struct, frozen=True):
     @property
     def line(self) -> str:
         return f"  {MARKERS[self.state]} {self.name:<22} {self.text}"
+
+
+def age(since: int, now: int) -> str:
+    """How long ago, for people: whole seconds, and never less than none (clocks differ)."""
+    return format_duration(max(0, now - since) // SECOND * SECOND)
 
 
 def joined(*parts: str | None) -> str:

@@ -1,11 +1,11 @@
 """The last two phases: the pods get nodes, the job runs."""
 
 from classifier import api
-from classifier.instant import format_duration, instant_or_none
+from classifier.instant import instant_or_none
 from classifier.objects import Pod
 from classifier.report.capacity import other_checks
 from classifier.report.observation import Observation
-from classifier.report.phase import NOTHING, RUNNING, SCHEDULING, Phase, State, joined
+from classifier.report.phase import NOTHING, RUNNING, SCHEDULING, Phase, State, age, joined
 
 #: Node names printed on one line before "and N more".
 NAMES = 4
@@ -59,7 +59,7 @@ def scheduling(obs: Observation, now: int) -> Phase:
         waiting = other_checks(obs) if reserved else None
         return Phase(SCHEDULING, State.WAITING, waiting or NOTHING)
     since = instant_or_none(admitted.last_transition_time) if admitted is not None else owner.created
-    ago = f" {format_duration(max(0, now - since))} ago" if since is not None else ""
+    ago = f" {age(since, now)} ago" if since is not None else ""
     if owner.suspended:
         text = (
             f"admitted{ago}; Kueue has not started the {owner.kind} yet" if admitted else f"{owner.kind} is suspended"

@@ -4,13 +4,13 @@ from collections import defaultdict
 
 from classifier import api
 from classifier.clock import committed
-from classifier.instant import SECOND, format_duration, instant_or_none
+from classifier.instant import SECOND, instant_or_none
 from classifier.objects import Condition, Quantity, Workload
 from classifier.quantity import QuantityError, amount_of, format_amount, parse
 from classifier.report.deadline import Deadline, clause
 from classifier.report.message import reactivate_command, timed_out_message
 from classifier.report.observation import Observation
-from classifier.report.phase import QUOTA, SUBMITTED, Phase, State, joined
+from classifier.report.phase import QUOTA, SUBMITTED, Phase, State, age, joined
 
 #: Kueue makes a Workload within a second; after this long without one something is wrong.
 PATIENCE = 10 * SECOND
@@ -95,7 +95,7 @@ def quota(obs: Observation, deadline: Deadline, now: int) -> Phase:
     if evicted is not None and evicted.true:
         begin = instant_or_none(evicted.last_transition_time) or begin
         before = f"evicted before ({words(evicted)})"
-    waiting = f"waiting {format_duration(max(0, now - begin))}" if begin is not None else "waiting"
+    waiting = f"waiting {age(begin, now)}" if begin is not None else "waiting"
     text = joined(
         f"{waiting} in {_queues(obs)}",
         f"Kueue: {reserved.message or reserved.reason}" if reserved is not None else None,
@@ -123,11 +123,11 @@ def _no_workload(obs: Observation, deadline: Deadline, now: int) -> Phase:
     if obs.local_queue is None:
         text = f"LocalQueue {owner.queue} does not exist in namespace {owner.namespace}; create it or correct the label"
         return Phase(QUOTA, State.ACTIVE, joined(text, clause(deadline, obs.fence, now)), owner.created)
-    age = None if owner.created is None else now - owner.created
-    if age is None or age < PATIENCE:
+    if owner.created is None or now - owner.created < PATIENCE:
         text = "no Workload yet"
     else:
-        text = f"no Workload after {format_duration(age)}; is Kueue running, and does it manage {owner.kind}s here?"
+        waited = age(owner.created, now)
+        text = f"no Workload after {waited}; is Kueue running, and does it manage {owner.kind}s here?"
     return Phase(QUOTA, State.ACTIVE, joined(text, clause(deadline, obs.fence, now)), owner.created)
 
 

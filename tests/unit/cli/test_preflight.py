@@ -63,6 +63,14 @@ def test_several_objects_one_line_each_and_the_worst_exit_code(muster: Muster, w
     assert [entry["ref"]["name"] for entry in data] == ["good", "bad"]
 
 
+def test_never_fits_is_worse_than_unknown(muster: Muster, write: Write, world: str) -> None:
+    unsure = gang("unsure", labels={"kueue.x-k8s.io/queue-name": "no-such-queue"})
+    ran = muster("preflight", "-f", write("jobs.yaml", gang("bad", 3), unsure), "--with", world, "-o", "json")
+    assert [entry["verdict"] for entry in ran.json] == ["never-fits", "unknown"]
+    assert ran.code == 3
+    assert muster("preflight", "-f", write("unsure.yaml", unsure), "--with", world).code == 4
+
+
 def test_defaults_of_the_api_server_are_assumed(muster: Muster, write: Write, world: str) -> None:
     job = gang()
     del job["spec"]["parallelism"], job["spec"]["completions"], job["spec"]["suspend"]

@@ -84,6 +84,22 @@ def test_no_cluster_is_one_line_too(muster: Muster) -> None:
     assert len(ran.err.splitlines()) == 1
 
 
+def test_a_cluster_that_does_not_answer(muster: Muster, write: Write) -> None:
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": "c", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c", "namespace": "from-context"}}],
+    }
+    ran = muster("status", "job/train", "--kubeconfig", write("config", config))
+    assert (ran.code, ran.out) == (1, "")
+    assert "no answer from http://127.0.0.1:1 to GET /apis/batch/v1/namespaces/from-context/jobs/train" in ran.err
+    assert ran.err.endswith("; is the cluster up, and is this the right --context?\n")
+    assert len(ran.err.splitlines()) == 1
+
+
 def test_help_and_missing_command(muster: Muster) -> None:
     assert muster("--help").code == 0
     assert muster("status", "--help").code == 0
