@@ -5,6 +5,7 @@ A conflict, or an answer that never came, is no failure here: the object is read
 """
 
 import logging
+import time
 from typing import Any, Final
 
 from classifier import api, clock
@@ -22,7 +23,8 @@ from controller.outage import Outage
 
 log = logging.getLogger(__name__)
 
-#: Channels of :class:`Outage`: requests in general, and Workload writes, which pass Kueue's webhook.
+#: Channels of :class:`Outage`: watches, requests in general, and Workload writes, which pass Kueue's webhook.
+WATCH: Final = "watch"
 API: Final = "api"
 WORKLOADS: Final = "workloads"
 
@@ -174,17 +176,20 @@ class Writer:
         if method != "GET":
             await self._bucket.take()
         content_type = MERGE_PATCH if method == "PATCH" else JSON
+        sent = time.monotonic()
         try:
             answer = await self._client.request(method, path, params=params, body=body, content_type=content_type)
         except Unreachable:
-            self._outage.failed(channel)
+            self._outage.failed(channel, time.monotonic() - sent)
             self._metrics.errors.labels("0").inc()
             raise
         except ApiError as error:
             if error.status >= 500:
-                self._outage.failed(channel)
+                self._outage.failed(channel, time.monotonic() - sent)
             else:
                 self._outage.answered(channel)
+            if error.status == 429:
+                self._bucket.hold(error.retry_after or 0.0)
             if not error.conflict:
                 self._metrics.errors.labels(str(error.status)).inc()
             raise

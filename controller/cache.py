@@ -3,9 +3,8 @@
 Every change ends in a Workload's key handed to ``touch``; nothing here decides anything.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -26,6 +25,8 @@ from classifier.objects import (
 )
 from classifier.policy import Policies, profiles_for
 from classifier.state.kinds import KINDS, KindView, view_of
+
+K = TypeVar("K", bound=Hashable)
 
 #: Annotations of other domains the decisions read.
 _KEPT = frozenset({api.ADMISSION_GATED_BY, api.SLICE_REPLACEMENT_FOR})
@@ -84,6 +85,20 @@ def _policy_text(obj: Meta | None) -> tuple[str | None, ...]:
     return tuple(obj.annotation(key) for key in _POLICY_KEYS) if obj else ()
 
 
+class _Index(dict[K, set[str]]):
+    """Keys by what they belong to; forgets what nothing belongs to any more."""
+
+    def add(self, at: K, key: str) -> None:
+        self.setdefault(at, set()).add(key)
+
+    def discard(self, at: K, key: str) -> None:
+        keys = self.get(at)
+        if keys is not None:
+            keys.discard(key)
+            if not keys:
+                del self[at]
+
+
 class Cache:
     """The reflectors and their indexes. ``touch(workload_key)`` is called for all a change concerns."""
 
@@ -100,9 +115,9 @@ class Cache:
         self._orphan = orphan
         self._default = default
         self._max_default = max_default
-        self._by_queue: defaultdict[str, set[str]] = defaultdict(set)
-        self._by_owner: defaultdict[OwnerKey, set[str]] = defaultdict(set)
-        self._queues_of: defaultdict[str, set[str]] = defaultdict(set)
+        self._by_queue: _Index[str] = _Index()
+        self._by_owner: _Index[OwnerKey] = _Index()
+        self._queues_of: _Index[str] = _Index()
         self._on_workload: list[Callable[[str, Workload | None, Workload | None], None]] = []
         self._on_cluster_queue: list[Callable[[str, ClusterQueue | None, ClusterQueue | None], None]] = []
         self._on_profile: list[Callable[[], None]] = []
@@ -181,14 +196,14 @@ class Cache:
     # --- changes ----------------------------------------------------------------------------------------------
 
     def _workload_changed(self, key: str, old: Workload | None, new: Workload | None) -> None:
-        for workload, update in ((old, set.discard), (new, set.add)):
+        for workload, update in ((old, _Index.discard), (new, _Index.add)):
             if workload is None:
                 continue
-            update(self._by_queue[f"{workload.namespace}/{workload.queue_name}"], key)
+            update(self._by_queue, f"{workload.namespace}/{workload.queue_name}", key)
             reference = scope.owner_of(workload)
             if reference is not None and view_of(reference):
                 owner = OwnerKey((reference.group, reference.kind), f"{workload.namespace}/{reference.name}")
-                update(self._by_owner[owner], key)
+                update(self._by_owner, owner, key)
                 if new is None:
                     self._orphan(owner)
         for call in self._on_workload:
@@ -201,8 +216,6 @@ class Cache:
             keys = self._by_owner.get(owner)
             if keys:
                 self._touch_all(keys)
-            if new is None and not keys:
-                self._by_owner.pop(owner, None)
             if new is not None and new.annotation(api.ADMISSION_OUTCOME_OF) is not None:
                 self._orphan(owner)
 
@@ -221,9 +234,9 @@ class Cache:
                 queue.status and queue.status.is_true(api.ACTIVE),
             )
 
-        for queue, update in ((old, set.discard), (new, set.add)):
+        for queue, update in ((old, _Index.discard), (new, _Index.add)):
             if queue is not None:
-                update(self._queues_of[queue.cluster_queue], key)
+                update(self._queues_of, queue.cluster_queue, key)
         if matters(old) != matters(new):
             self._touch_all(self._by_queue.get(key, ()))
 

@@ -9,6 +9,8 @@ K = TypeVar("K", bound=Hashable)
 
 #: The server's clock may run ahead of ours or step while we sleep: look at it at least this often, seconds.
 LONGEST_SLEEP: Final = 5.0
+#: The heap may hold this many entries besides twice the live ones before those of replaced instants are thrown out.
+SLACK: Final = 64
 
 
 class Deadlines(Generic[K]):
@@ -18,7 +20,8 @@ class Deadlines(Generic[K]):
         self._now = now
         self._fire = fire
         self._heap: list[tuple[int, int, K]] = []
-        self._current: dict[K, int] = {}
+        #: The instant of each key, and the number of its entry in the heap.
+        self._current: dict[K, tuple[int, int]] = {}
         self._count = 0
         self._sooner = asyncio.Event()
 
@@ -30,12 +33,16 @@ class Deadlines(Generic[K]):
         if at is None:
             self._current.pop(key, None)
             return
-        if self._current.get(key) == at:
+        current = self._current.get(key)
+        if current is not None and current[0] == at:
             return
-        self._current[key] = at
         # The count keeps keys, which need not be comparable, out of the comparison.
         self._count += 1
+        self._current[key] = (at, self._count)
         heapq.heappush(self._heap, (at, self._count, key))
+        if len(self._heap) > 2 * len(self._current) + SLACK:
+            self._heap = [entry for entry in self._heap if not self._stale(entry)]
+            heapq.heapify(self._heap)
         if self._heap[0][2] == key:
             self._sooner.set()
 
@@ -51,7 +58,7 @@ class Deadlines(Generic[K]):
         return due
 
     def _stale(self, entry: tuple[int, int, K]) -> bool:
-        return self._current.get(entry[2]) != entry[0]
+        return self._current.get(entry[2]) != entry[:2]
 
     async def run(self) -> None:
         """Fire until cancelled."""

@@ -13,7 +13,7 @@ from classifier.cluster.client import ApiError, Client, Unreachable
 from classifier.instant import SECOND
 from classifier.objects import Meta, OwnerReference, Workload
 from classifier.state.kinds import KINDS, view_of
-from controller.act import API, Writer
+from controller.act import WATCH, Writer
 from controller.bucket import TokenBucket
 from controller.cache import Cache, OwnerKey
 from controller.deadlines import Deadlines
@@ -112,9 +112,11 @@ class Engine:
     async def _supervise(self) -> None:
         """Once a second: is the API server there, did its clock step, is the fence in force."""
         while True:
-            troubled = [r for r in self.cache.reflectors if r.trouble]
-            if troubled:
-                self.outage.failed(API)
+            # A channel of its own: what cannot be followed fails until it can, however few other requests there are.
+            if any(r.trouble for r in self.cache.reflectors):
+                self.outage.failed(WATCH)
+            else:
+                self.outage.answered(WATCH)
             if self._client.time.steps != self._steps:
                 self._steps = self._client.time.steps
                 log.warning("the API server's clock stepped; the recovery grace begins")

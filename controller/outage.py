@@ -24,14 +24,17 @@ class Outage:
         #: No commit before this instant.
         self.not_before = 0
 
-    def failed(self, channel: str) -> None:
-        """A request on ``channel`` found no answer, or the answer that the server cannot do its work (5xx)."""
-        since = self._failing_since.setdefault(channel, self._monotonic())
+    def failed(self, channel: str, took: float = 0.0) -> None:
+        """A request on ``channel`` found no answer, or the answer that the server cannot do its work (5xx).
+
+        ``took`` is how long it waited for that, in seconds: nothing was served in this time either.
+        """
+        since = self._failing_since.setdefault(channel, self._monotonic() - took)
         if self._monotonic() - since >= self._after:
             self._out = True
 
     def answered(self, channel: str) -> None:
-        """A request on ``channel`` was served."""
+        """A request on ``channel`` was served. Silence between a failure and this counts as failing."""
         since = self._failing_since.pop(channel, None)
         if since is not None and self._monotonic() - since >= self._after:
             self._out = True

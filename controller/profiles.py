@@ -5,8 +5,8 @@ import logging
 from collections.abc import Sequence
 
 from classifier import api
+from classifier.cluster.backoff import Backoff
 from classifier.cluster.client import MERGE_PATCH, ApiError, Client, Unreachable
-from classifier.cluster.reflector import Backoff
 from classifier.instant import format_instant
 from classifier.objects import CapacityProfile, Condition
 from classifier.report.profiles import provisioning_ready
@@ -70,16 +70,28 @@ class ProfileStatus:
             await self._dirty.wait()
             await asyncio.sleep(SETTLE)
             self._dirty.clear()
-            try:
-                for profile in tuple(self._cache.profiles.objects.values()):
-                    await self._write(profile)
+            # One after the other, each for itself: a profile that cannot be written must not hold up the rest.
+            written = [await self._try(profile) for profile in tuple(self._cache.profiles.objects.values())]
+            self._drop_gone()
+            if all(written):
                 backoff.reset()
-            except (ApiError, Unreachable) as error:
-                conflict = isinstance(error, ApiError) and (error.conflict or error.missing)
-                log.log(logging.DEBUG if conflict else logging.WARNING, "profile status: %s", error)
+            else:
                 await asyncio.sleep(backoff.next())
                 self._dirty.set()
-            self._drop_gone()
+
+    async def _try(self, profile: CapacityProfile) -> bool:
+        """Whether the profile's status is now as it ought to be."""
+        try:
+            await self._write(profile)
+        except (ApiError, Unreachable) as error:
+            conflict = isinstance(error, ApiError) and (error.conflict or error.missing)
+            log.log(
+                logging.DEBUG if conflict else logging.WARNING,
+                "the status of a profile cannot be written",
+                extra={"profile": profile.name, "cause": str(error)},
+            )
+            return False
+        return True
 
     async def _write(self, profile: CapacityProfile) -> None:
         cache = self._cache

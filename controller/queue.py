@@ -40,10 +40,10 @@ class WorkQueue(Generic[K]):
             self._some.set()
 
     def retry(self, key: K, at_least: float = 0.0) -> None:
-        """Add ``key`` after its backoff, or ``at_least`` so many seconds."""
+        """Add ``key`` after its backoff, or ``at_least`` so many seconds (as long as the longest backoff)."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        delay = max(at_least, min(BACKOFF[0] * 2 ** min(failures, 16), BACKOFF[1]))
+        delay = min(max(at_least, BACKOFF[0] * 2 ** min(failures, 16)), BACKOFF[1])
         previous = self._later.pop(key, None)
         if previous is not None:
             previous.cancel()

@@ -1,6 +1,7 @@
 """The controller's settings: arguments with units and defaults, checked all at once."""
 
 import argparse
+import math
 import os
 from collections.abc import Sequence
 
@@ -46,16 +47,36 @@ class _Problems(list[str]):
             self.append(f"{flag}: {error}")
             return None
 
+    def number(self, flag: str, text: str) -> float:
+        """A finite number; 1 in place of anything else."""
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            self.append(f"{flag}: {text!r} is not a number")
+            return 1.0
+        return number
+
+    def whole(self, flag: str, text: str) -> int:
+        """A whole number; 1 in place of anything else."""
+        try:
+            return int(text)
+        except ValueError:
+            self.append(f"{flag}: {text!r} is not a whole number")
+            return 1
+
 
 def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(
         prog="muster-controller",
         description="Ends the wait of gang jobs at their admission deadline, in one write, and says so on the job.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
     )
     add = out.add_argument
     add("--bind-address", default="127.0.0.1", help="address to serve probes and metrics on; a pod passes its own IP")
-    add("--metrics-port", type=int, default=8080, help="port for /healthz, /readyz and /metrics")
+    add("--metrics-port", default="8080", help="port for /healthz, /readyz and /metrics")
     add("--namespace", default="muster-system", help="namespace this controller runs in")
     add(
         "--identity",
@@ -81,10 +102,10 @@ def parser() -> argparse.ArgumentParser:
     add("--outage-after", default="10s", help="failing requests for this long count as an outage")
     add("--default-timeout", default="", help="bound for jobs that no other source bounds; empty: none")
     add("--max-timeout", default="", help="cap on every timeout; empty: none")
-    add("--rate", type=float, default=50.0, help="writes per second, on average; 0: unlimited")
-    add("--burst", type=int, default=100, help="writes that may go at once")
-    add("--workers", type=int, default=16, help="writes in flight")
-    add("--log-level", default="info", choices=LEVELS, help="least severe log lines to show")
+    add("--rate", default="50", help="writes per second, on average; 0: unlimited")
+    add("--burst", default="100", help="writes that may go at once")
+    add("--workers", default="16", help="writes in flight")
+    add("--log-level", default="info", help=f"least severe log lines to show: {', '.join(LEVELS)}")
     add("--kubeconfig", default=None, help="kubeconfig file; default: KUBECONFIG, else the pod's ServiceAccount")
     return out
 
@@ -92,11 +113,11 @@ def parser() -> argparse.ArgumentParser:
 def parse(argv: Sequence[str] | None = None) -> Settings:
     """Settings from arguments. Exits with status 2 and every problem when they do not make sense."""
     arguments = parser()
-    raw = arguments.parse_args(argv)
-    problems = _Problems()
+    raw, unknown = arguments.parse_known_args(argv)
+    problems = _Problems(f"{argument}: no such argument" for argument in unknown)
     settings = Settings(
         bind_address=raw.bind_address,
-        metrics_port=raw.metrics_port,
+        metrics_port=problems.whole("--metrics-port", raw.metrics_port),
         namespace=raw.namespace,
         identity=raw.identity,
         fence=raw.fence,
@@ -106,9 +127,9 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
         outage_after=problems.duration("--outage-after", raw.outage_after) or 0,
         default_timeout=problems.duration("--default-timeout", raw.default_timeout),
         max_timeout=problems.duration("--max-timeout", raw.max_timeout),
-        rate=raw.rate,
-        burst=raw.burst,
-        workers=raw.workers,
+        rate=problems.number("--rate", raw.rate),
+        burst=problems.whole("--burst", raw.burst),
+        workers=problems.whole("--workers", raw.workers),
         log_level=raw.log_level,
         kubeconfig=raw.kubeconfig,
     )
@@ -122,8 +143,16 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
             problems.append(f"{flag}: {number} is not at least 1")
     if not 0 <= settings.metrics_port <= 65535:
         problems.append(f"--metrics-port: {settings.metrics_port} is not a port")
-    if not settings.fence:
-        problems.append("--fence: the name is empty; nothing could ever be ended")
+    if settings.log_level not in LEVELS:
+        problems.append(f"--log-level: {settings.log_level!r} is none of {', '.join(LEVELS)}")
+    for flag, text in (
+        ("--bind-address", settings.bind_address),
+        ("--namespace", settings.namespace),
+        ("--identity", settings.identity),
+        ("--fence", settings.fence),
+    ):
+        if not text:
+            problems.append(f"{flag}: must not be empty")
     if problems:
         arguments.error("; ".join(problems))
     return settings

@@ -152,7 +152,7 @@ class ApiServer:
                 return self._list(request)
             case "POST":
                 return await self._create(request)
-            case "PATCH" if request.path in self.objects:
+            case "PATCH" if _main(request.path) in self.objects:
                 return await self._patch(request)
             case "DELETE" if request.path in self.objects:
                 gone = self.objects[request.path]
@@ -192,14 +192,18 @@ class ApiServer:
 
     async def _patch(self, request: web.Request) -> web.Response:
         body = await request.json()
-        current = self.objects[request.path]
+        path = _main(request.path)
+        current = self.objects[path]
         asked = body.get("metadata", {}).get("resourceVersion")
         if asked is not None and asked != current["metadata"]["resourceVersion"]:
             return status(409, "Conflict", "the object has been modified; please apply your changes to the latest")
+        if path != request.path:
+            # The status and nothing else, as the subresource does.
+            body = {"status": body.get("status")}
         merged = _merge(current, body)
         if request.query.get("dryRun") == "All":
             return self._answer(merged)
-        return self._answer(self._store("MODIFIED", request.path, merged))
+        return self._answer(self._store("MODIFIED", path, merged))
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         since = int(request.query["resourceVersion"])
@@ -344,6 +348,10 @@ def _line(kind: str, obj: Object) -> bytes:
 
 def _is_collection(path: str) -> bool:
     return path.rpartition("/")[2].endswith("s")
+
+
+def _main(path: str) -> str:
+    return path.removesuffix("/status")
 
 
 def _listed(path: str, collection: str, selector: str) -> bool:
