@@ -53,10 +53,7 @@ class Wait:
 
 
 def gated(wait: Wait, on: bool, _: int) -> None:
-    if on:
-        wait.workload.annotate(api.ADMISSION_GATED_BY, "example.com/quota")
-    else:
-        wait.workload._raw["metadata"]["annotations"].pop(api.ADMISSION_GATED_BY)
+    wait.workload.annotate(api.ADMISSION_GATED_BY, "example.com/quota" if on else None)
 
 
 def on_hold(wait: Wait, on: bool, _: int) -> None:

@@ -87,7 +87,7 @@ def test_a_policy_that_is_taken_away_takes_the_deadline_with_it_and_the_next_one
     reading = wait.read(T0 + HOUR)
     assert (reading.deadline, reading.due, reading.ledger) == (None, False, Ledger(UID, T0))
     for builder in (wait.job, wait.workload):
-        builder._raw["metadata"]["annotations"].pop(api.ADMISSION_DEADLINE)
+        builder.annotate(api.ADMISSION_DEADLINE, None)
     wait.timeout = TIMEOUT
     assert wait.look(T0 + DAY).deadline == T0 + DAY + NOTICE
 

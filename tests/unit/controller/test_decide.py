@@ -1,0 +1,306 @@
+"""The next step for one Workload: one guarded write at a time, in the order of the protocol (design §3)."""
+
+import pytest
+
+from classifier import api, clock
+from classifier.clock import Ledger, Marker
+from classifier.instant import HOUR, MINUTE, format_instant
+from controller.decide import Action, Commit, Mirror, Rest, WriteOwner, WriteWorkload, dead_mirror, live_decision
+from tests.builders import T0
+from tests.protocol import Cluster
+
+DAY = 24 * HOUR
+TIMEOUT = 30 * MINUTE
+UID = "uid-of-train"
+MARKER = Marker(T0 + HOUR, 1, "uid-of-job-train-1a2b3")
+
+
+def kinds(actions: list[Action]) -> list[str]:
+    return [type(action).__name__ for action in actions]
+
+
+def waiting() -> Cluster:
+    """A wait whose deadline is shown."""
+    cluster = Cluster()
+    cluster.look()
+    return cluster
+
+
+def committed() -> Cluster:
+    """A wait that was ended, and its job says so."""
+    cluster = waiting()
+    cluster.now = T0 + TIMEOUT
+    cluster.look()
+    return cluster
+
+
+def mirror_keys(cluster: Cluster) -> set[str]:
+    return {key for key in api.MIRROR_KEYS if cluster.job.done().annotation(key) is not None}
+
+
+# --- one wait, from its first look to its end -----------------------------------------------------------------------
+
+
+def test_a_wait_is_announced_on_the_job_and_then_on_the_workload() -> None:
+    cluster = Cluster()
+    ledger, deadline, rest = cluster.look()
+    at = format_instant(T0 + TIMEOUT)
+    assert ledger == WriteOwner(
+        {api.ADMISSION_CLOCK: clock.format_ledger(Ledger(UID, T0)), api.ADMISSION_DEADLINE: at}, None
+    )
+    assert deadline == WriteWorkload({api.ADMISSION_DEADLINE: at}, None)
+    assert rest == Rest(until=T0 + TIMEOUT)
+
+
+def test_the_deadline_is_enforced_at_its_instant_in_one_patch_and_then_mirrored() -> None:
+    cluster = waiting()
+    cluster.now = T0 + TIMEOUT - 1
+    assert cluster.look() == [Rest(until=T0 + TIMEOUT)]
+    cluster.now = T0 + TIMEOUT
+    marker = Marker(T0 + TIMEOUT, 1, "uid-of-job-train-1a2b3")
+    assert cluster.look() == [Commit(marker, T0 + TIMEOUT), Mirror(marker), Rest()]
+    assert live_decision(cluster.workload.done()) == marker
+    assert mirror_keys(cluster) == {api.ADMISSION_OUTCOME, api.ADMISSION_OUTCOME_OF, api.ADMISSION_MESSAGE}
+
+
+def test_a_job_without_a_policy_is_never_written() -> None:
+    cluster = Cluster(timeout=None)
+    before = (cluster.job.raw(), cluster.workload.raw())
+    for now in (T0, T0 + DAY):
+        cluster.now = now
+        assert cluster.look() == [Rest()]
+    assert (cluster.job.raw(), cluster.workload.raw()) == before
+
+
+def test_an_admission_between_read_and_write_conflicts_and_nothing_is_written() -> None:
+    cluster = waiting()
+    cluster.now = T0 + TIMEOUT
+    facts = cluster.facts()
+    commit = cluster.decide(facts).action
+    cluster.workload.condition(api.QUOTA_RESERVED, True).condition(api.ADMITTED, True)
+    cluster.touch(cluster.workload)
+    before = cluster.workload.raw()
+    assert isinstance(commit, Commit)
+    assert not cluster.carry_out(commit, facts)
+    assert cluster.workload.raw() == before
+    cluster.look()
+    assert cluster.workload.done().active
+    assert mirror_keys(cluster) == set()
+
+
+def test_without_the_fence_the_deadline_is_reported_and_not_enforced() -> None:
+    cluster = waiting()
+    cluster.now = T0 + TIMEOUT
+    cluster.enforce = False
+    assert cluster.look() == [Rest(overdue=True)]
+    cluster.enforce = True
+    assert kinds(cluster.look()) == ["Commit", "Mirror", "Rest"]
+
+
+def test_in_a_recovery_grace_the_deadline_is_reported_until_the_grace_ends() -> None:
+    cluster = waiting()
+    cluster.now = T0 + TIMEOUT
+    cluster.not_before = T0 + HOUR
+    assert cluster.look() == [Rest(until=T0 + HOUR, overdue=True)]
+    cluster.now = T0 + HOUR
+    assert kinds(cluster.look()) == ["Commit", "Mirror", "Rest"]
+
+
+def test_quota_reserved_with_checks_pending_is_ended_and_mirrored_once_kueue_has_let_go() -> None:
+    cluster = waiting()
+    cluster.workload.condition(api.QUOTA_RESERVED, True)
+    cluster.touch(cluster.workload)
+    cluster.now = T0 + TIMEOUT
+    assert kinds(cluster.look()) == ["Commit", "Rest"]
+    cluster.workload.condition(api.QUOTA_RESERVED, False)
+    cluster.touch(cluster.workload)
+    assert kinds(cluster.look()) == ["Mirror", "Rest"]
+
+
+def test_a_job_that_is_not_suspended_yet_is_not_told_that_it_timed_out() -> None:
+    cluster = waiting()
+    cluster.job.spec["suspend"] = False
+    cluster.now = T0 + TIMEOUT
+    assert kinds(cluster.look()) == ["Commit", "Rest"]
+    cluster.job.spec["suspend"] = True
+    assert kinds(cluster.look()) == ["Mirror", "Rest"]
+
+
+def test_a_mirror_that_somebody_took_away_is_completed() -> None:
+    cluster = committed()
+    for keys in (api.MIRROR_KEYS, [api.ADMISSION_OUTCOME_OF]):
+        for key in keys:
+            cluster.job.annotate(key, None)
+        cluster.look()
+        assert api.ADMISSION_OUTCOME_OF in mirror_keys(cluster)
+        assert cluster.look() == [Rest()]
+
+
+def test_a_new_copy_of_the_workload_after_a_decision_ends_again_by_its_own_decision() -> None:
+    cluster = committed()
+    cluster.recreate()
+    actions = cluster.look()
+    assert kinds(actions) == ["WriteWorkload", "WriteOwner", "Commit", "Mirror", "Rest"]
+    live = live_decision(cluster.workload.done())
+    assert live is not None
+    assert dead_mirror(cluster.job.done(), live) == {}
+
+
+# --- void -----------------------------------------------------------------------------------------------------------
+
+
+def test_reactivation_voids_in_this_order_ledger_workload_mirror() -> None:
+    cluster = committed()
+    decision = live_decision(cluster.workload.done())
+    cluster.now = T0 + DAY
+    cluster.activate(True)
+    ledger, workload_patch, mirror, rest = cluster.look()
+    at = format_instant(T0 + DAY + TIMEOUT)
+    new = clock.format_ledger(Ledger(UID, T0 + DAY, attempt=2))
+    assert ledger == WriteOwner({api.ADMISSION_CLOCK: new, api.ADMISSION_DEADLINE: at}, void=decision)
+    assert workload_patch == WriteWorkload({api.ADMISSION_DEADLINE: at, api.COMMITTED: None}, void=decision)
+    assert mirror == WriteOwner(
+        {api.ADMISSION_OUTCOME: None, api.ADMISSION_OUTCOME_OF: None, api.ADMISSION_MESSAGE: None}
+    )
+    assert rest == Rest(until=T0 + DAY + TIMEOUT)
+
+
+def test_a_second_attempt_ends_by_its_own_decision() -> None:
+    cluster = committed()
+    cluster.activate(True)
+    cluster.look()
+    cluster.now += TIMEOUT
+    cluster.look()
+    live = live_decision(cluster.workload.done())
+    assert live is not None
+    assert live.attempt == 2
+    assert cluster.job.done().annotation(api.ADMISSION_OUTCOME_OF) == f"{live.uid}/2"
+
+
+@pytest.mark.parametrize("crash_after", range(6))
+def test_a_crash_between_any_two_writes_of_a_void_is_completed(crash_after: int) -> None:
+    cluster = committed()
+    cluster.activate(True)
+    cluster.look(writes=crash_after)
+    cluster.now += MINUTE
+    cluster.look()
+    ledger = cluster.ledger()
+    assert ledger is not None
+    assert ledger.attempt == 2
+    assert cluster.workload.done().annotation(api.COMMITTED) is None
+    assert mirror_keys(cluster) == set()
+    assert cluster.shown() == ledger.origin + TIMEOUT
+
+
+@pytest.mark.parametrize("crash_after", range(5))
+def test_a_crash_between_any_two_writes_of_a_wait_is_completed(crash_after: int) -> None:
+    cluster = Cluster()
+    cluster.look(writes=crash_after)
+    cluster.look()
+    cluster.now = T0 + TIMEOUT
+    cluster.look(writes=crash_after)
+    cluster.look()
+    live = live_decision(cluster.workload.done())
+    assert live is not None
+    assert live.at == T0 + TIMEOUT
+    assert dead_mirror(cluster.job.done(), live) == {}
+    assert cluster.look() == [Rest()]
+
+
+@pytest.mark.parametrize("crash_after", range(4))
+def test_a_decision_that_a_person_took_over_unseen_is_void_and_their_resumption_a_new_attempt(
+    crash_after: int,
+) -> None:
+    cluster = committed()
+    cluster.activate(True)
+    cluster.activate(False)  # both before the controller looked again: managedFields name the person
+    assert live_decision(cluster.workload.done()) is None
+    cluster.look(writes=crash_after)
+    cluster.look()
+    assert cluster.workload.done().annotation(api.COMMITTED) is None
+    assert mirror_keys(cluster) == set()
+    assert cluster.look() == [Rest()]
+    cluster.activate(True)
+    cluster.look()
+    ledger = cluster.ledger()
+    assert ledger is not None
+    assert ledger.attempt == 2
+
+
+def test_a_workload_that_a_person_deactivated_is_left_alone() -> None:
+    cluster = waiting()
+    cluster.activate(False)
+    cluster.look()
+    cluster.now = T0 + DAY
+    assert cluster.look() == [Rest()]
+    assert mirror_keys(cluster) == set()
+
+
+def test_a_reactivation_after_the_policy_is_gone_still_voids() -> None:
+    cluster = committed()
+    cluster.timeout = None
+    cluster.activate(True)
+    cluster.look()
+    assert cluster.workload.done().annotation(api.COMMITTED) is None
+    assert cluster.shown() is None
+    assert mirror_keys(cluster) == set()
+
+
+# --- policies -------------------------------------------------------------------------------------------------------
+
+
+def test_a_shorter_policy_reaches_the_workload_though_every_write_takes_its_time() -> None:
+    cluster = Cluster(timeout="4h")
+    cluster.look()
+    cluster.now = T0 + HOUR
+    cluster.timeout = "30m"
+    assert kinds(cluster.look()) == ["WriteOwner", "WriteWorkload", "Rest"]
+    assert cluster.shown() == T0 + HOUR + 10 * MINUTE
+
+
+def test_a_new_attempt_with_a_notice_above_its_timeout_reaches_the_workload() -> None:
+    cluster = Cluster(timeout="1m", notice=10 * MINUTE)
+    cluster.look()
+    cluster.activate(False)
+    cluster.look()
+    cluster.now = T0 + HOUR
+    cluster.activate(True)
+    assert kinds(cluster.look()) == ["WriteOwner", "WriteWorkload", "Rest"]
+    assert cluster.shown() == T0 + HOUR + 10 * MINUTE
+
+
+def test_a_policy_that_is_taken_away_takes_its_deadlines_with_it() -> None:
+    cluster = waiting()
+    cluster.timeout = None
+    assert cluster.look() == [
+        WriteOwner({api.ADMISSION_DEADLINE: None}),
+        WriteWorkload({api.ADMISSION_DEADLINE: None}),
+        Rest(),
+    ]
+
+
+def test_a_submit_time_stamp_whose_policy_is_gone_before_the_first_look_is_removed() -> None:
+    cluster = Cluster(timeout=None)
+    cluster.job.annotate(api.ADMISSION_DEADLINE, format_instant(T0 + HOUR))
+    assert cluster.look() == [WriteOwner({api.ADMISSION_DEADLINE: None}), Rest()]
+
+
+def test_what_the_policy_cannot_say_is_handed_on_as_a_warning() -> None:
+    cluster = Cluster(timeout="soon")
+    decision = cluster.decide()
+    assert decision.action == Rest()
+    assert "Namespace/team" in decision.warnings[0]
+
+
+def test_fifty_jobs_that_waited_for_days_are_each_ended_after_their_notice_and_not_before() -> None:
+    for _ in range(50):
+        cluster = Cluster(timeout=None)
+        cluster.now = T0 + 3 * DAY
+        cluster.job.annotate(api.ADMISSION_CLOCK, clock.format_ledger(Ledger(UID, T0)))
+        cluster.timeout = "30m"
+        announced = cluster.look()
+        assert kinds(announced) == ["WriteOwner", "WriteWorkload", "Rest"]
+        cluster.now = T0 + 3 * DAY + 10 * MINUTE - 1
+        assert kinds(cluster.look()) == ["Rest"]
+        cluster.now += 1
+        assert kinds(cluster.look()) == ["Commit", "Mirror", "Rest"]
