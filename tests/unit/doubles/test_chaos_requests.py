@@ -171,14 +171,14 @@ async def test_closing_releases_what_is_held_and_leaks_nothing(upstream: Upstrea
     async def once() -> None:
         async with ChaosProxy(upstream.url, upstream.ca_file) as proxy, session_for(proxy) as client:
             before, after = proxy.when("GET", "/before").hold(), proxy.when("GET", "/after").hold(after=True)
-            watch = await client.get("/w?watch=1")
             held = [asyncio.create_task(_send(client, "GET", path, b"")) for path in ("/before", "/after")]
             await before.caught()
             await after.caught()
-            await proxy.__aexit__(None, None, None)
-            assert await asyncio.gather(*held) == [200, 200]
-            with pytest.raises(aiohttp.ClientError):
-                await watch.content.read()
+            async with client.get("/w?watch=1") as watch:
+                await proxy.__aexit__(None, None, None)
+                assert await asyncio.gather(*held) == [200, 200]
+                with pytest.raises(aiohttp.ClientError):
+                    await watch.content.read()
             folder = proxy.ca_file.parent
         assert not folder.exists()
 
