@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from e2e.controlplane import toolchain
+from e2e.controlplane.processes import DIES_WITH_US
 from e2e.controlplane.toolchain import Go, Say, ToolchainError
 
 HERE: Final = Path(__file__).parent
@@ -139,9 +140,12 @@ def _build(go: Go, missing: dict[str, Path], say: Say) -> None:
         say(f"  [{count}/{len(missing)}] building {name} ...")
         started = time.monotonic()
         target.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in target.parent.glob(f".{name}.*"):
+            leftover.unlink()
         partial = target.with_name(f".{name}.{os.getpid()}")
         spec = TOOLS[name]
-        command = [str(go.program), "build", "-trimpath", "-buildvcs=false", "-ldflags", linker_flags(spec.module)]
+        command = [*DIES_WITH_US, str(os.getpid()), str(go.program), "build", "-trimpath", "-buildvcs=false"]
+        command += ["-ldflags", linker_flags(spec.module)]
         command += ["-tags", spec.tags] if spec.tags else []
         try:
             done = subprocess.run(

@@ -24,7 +24,7 @@ from e2e.controlplane.processes import Check, Process, together
 from e2e.controlplane.toolchain import Say
 
 #: How long one program may take to become ready, seconds; a cold page cache on a busy machine is slow.
-START_TIMEOUT: Final = 60
+START_TIMEOUT: Final = 120
 #: A unix socket's path has at most 107 bytes.
 LONGEST_SOCKET: Final = 100
 TOKEN_SECONDS: Final = 24 * 3600
@@ -135,6 +135,7 @@ class Cluster:
         await self.applier.apply([*kueue.crds(context), *(crd for each in others for crd in each.crds)])
         await self.applier.apply(kueue.objects(context, [each.group for each in others]))
         await self._route(kueue.NAMESPACE, kueue.SERVICE, program.backend)
+        await self.service_account_kubeconfig(kueue.NAMESPACE, kueue.ACCOUNT, file=kueue.ACCOUNT)
         kubelet = asyncio.create_task(program.play_kubelet(self.admin))
         try:
             await together(self._run(program.process, program.ready), *(self._operator(each) for each in others))
@@ -162,6 +163,7 @@ class Cluster:
     async def _operator(self, operator: operators.Operator) -> None:
         await self.applier.apply(operator.objects)
         await self._route(operator.namespace, operator.service, operator.backend)
+        await self.service_account_kubeconfig(operator.namespace, operator.account, file=operator.account)
         await self._run(operator.process, operator.ready)
         await self.applier.apply(operator.afterwards)
 
@@ -215,7 +217,7 @@ class Cluster:
     async def service_account_kubeconfig(self, namespace: str, name: str, *, file: str | None = None) -> Path:
         """The kubeconfig of a ServiceAccount, with a token as a pod of it would have."""
         return write_kubeconfig(
-            self.folder / "kubeconfigs" / f"{file or f'{namespace}-{name}'}.yaml",
+            self.context.kubeconfig_path(file or f"{namespace}-{name}"),
             server=self.context.server,
             ca=self.context.authority.certificate,
             user={"token": await self.service_account_token(namespace, name)},

@@ -41,16 +41,14 @@ class Context:
     def kubeconfig(self, name: str, user: str, groups: Sequence[str]) -> Path:
         """A kubeconfig whose client certificate makes its bearer this user in these groups."""
         return write_kubeconfig(
-            self.folder / "kubeconfigs" / f"{name}.yaml",
+            self.kubeconfig_path(name),
             server=self.server,
             ca=self.authority.certificate,
             user=certificate_credential(*self.authority.client(user, groups)),
         )
 
-    def service_account(self, namespace: str, name: str) -> Path:
-        """A kubeconfig that acts as a ServiceAccount without its token: for upstream's own programs."""
-        user = f"system:serviceaccount:{namespace}:{name}"
-        return self.kubeconfig(name, user, ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"])
+    def kubeconfig_path(self, name: str) -> Path:
+        return self.folder / "kubeconfigs" / f"{name}.yaml"
 
 
 def answers(url: str) -> Check:

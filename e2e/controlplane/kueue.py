@@ -18,6 +18,8 @@ from e2e.controlplane.processes import Check, Process
 MODULE: Final = "sigs.k8s.io/kueue"
 AUTOSCALER_APIS: Final = "k8s.io/autoscaler/cluster-autoscaler/apis"
 NAMESPACE: Final = "kueue-system"
+#: Its ServiceAccount, and the name of the kubeconfig it is started with.
+ACCOUNT: Final = "kueue-controller-manager"
 SERVICE: Final = "kueue-webhook-service"
 SECRET: Final = "kueue-webhook-server-cert"
 #: Only these have versions that Kueue's webhook converts (reference/controlplane.md).
@@ -102,7 +104,7 @@ class Kueue:
         command: list[str | Path] = [
             context.programs["kueue"],
             f"--config={context.file('kueue.yaml', config)}",
-            f"--kubeconfig={context.service_account(NAMESPACE, 'kueue-controller-manager')}",
+            f"--kubeconfig={context.kubeconfig_path(ACCOUNT)}",
             "--feature-gates=VisibilityOnDemand=false",
         ]
         self.process = Process("kueue", command, log=context.logs / "kueue.log")

@@ -21,6 +21,7 @@ class Operator:
     group: str
     framework: str  # as Kueue's integrations name it
     namespace: str
+    account: str  # its ServiceAccount, and the name of the kubeconfig it is started with
     service: str
     backend: str  # where the Service's traffic goes
     process: Process
@@ -32,6 +33,7 @@ class Operator:
 
 def jobset(context: Context) -> Operator:
     name, namespace, service = "jobset", "jobset-system", "jobset-webhook-service"
+    account = "jobset-controller-manager"
     components = context.modules[JOBSET] / "config" / "components"
     address = context.subnet.address
     webhook, health = context.subnet.free_port(), context.subnet.free_port()
@@ -60,13 +62,14 @@ def jobset(context: Context) -> Operator:
         group="jobset.x-k8s.io",
         framework="jobset.x-k8s.io/jobset",
         namespace=namespace,
+        account=account,
         service=service,
         backend=f"{address}:{webhook}",
         process=Process(
             name,
             [context.programs["jobset"], f"--config={context.file('jobset.yaml', config)}"],
             log=context.logs / "jobset.log",
-            env={"KUBECONFIG": str(context.service_account(namespace, "jobset-controller-manager"))},
+            env={"KUBECONFIG": str(context.kubeconfig_path(account))},
         ),
         ready=answers(f"http://{address}:{health}/readyz"),
         crds=manifests.crds(components / "crd" / "bases"),
@@ -102,13 +105,14 @@ def trainer(context: Context) -> Operator:
         group="trainer.kubeflow.org",
         framework="trainer.kubeflow.org/trainjob",
         namespace=namespace,
+        account=service,
         service=service,
         backend=f"{address}:{webhook}",
         process=Process(
             name,
             [context.programs["trainer"], f"--config={context.file('trainer.yaml', config)}"],
             log=context.logs / "trainer.log",
-            env={"KUBECONFIG": str(context.service_account(namespace, service)), "TMPDIR": str(temporary)},
+            env={"KUBECONFIG": str(context.kubeconfig_path(service)), "TMPDIR": str(temporary)},
         ),
         ready=answers(f"http://{address}:{health}/readyz"),
         crds=manifests.crds(base / "crds"),

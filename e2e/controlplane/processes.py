@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-LAUNCHER: Final = Path(__file__).with_name("launch.py")
+#: Before our pid and a command: the command dies with us.
+DIES_WITH_US: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")))
 #: How often a condition is looked at, seconds.
 POLL: Final = 0.05
 TAIL: Final = 40
@@ -70,7 +71,7 @@ class Process:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._popen = subprocess.Popen(
-                [sys.executable, "-I", "-S", LAUNCHER, str(os.getpid()), *self.command],
+                [*DIES_WITH_US, str(os.getpid()), *self.command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
