@@ -53,8 +53,8 @@ class Writer:
     async def annotate_workload(self, workload: Workload, annotations: Annotations) -> None:
         await self._patch_workload(workload, {"metadata": {"annotations": annotations}})
 
-    async def commit(self, facts: Facts, action: Commit) -> None:
-        """End the wait, or only try to while an outage has not been seen to end."""
+    async def commit(self, facts: Facts, action: Commit) -> bool:
+        """End the wait, or only try to while an outage has not been seen to end; whether it was ended."""
         workload = facts.workload
         body = {
             "metadata": {"annotations": {api.COMMITTED: clock.format_marker(action.marker)}},
@@ -67,7 +67,7 @@ class Writer:
                 "writes to Workloads are served again; no wait is ended before the recovery grace is over",
                 extra={"until": format_instant(self._outage.not_before)},
             )
-            return
+            return False
         await self._patch_workload(workload, body)
         log.info(
             "admission timed out",
@@ -77,6 +77,7 @@ class Writer:
                 "attempt": action.marker.attempt,
             },
         )
+        return True
 
     async def mirror(self, facts: Facts, action: Mirror) -> bool:
         """Copy the decision to the owner if one more look at the Workload still shows it; whether it did."""

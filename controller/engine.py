@@ -249,7 +249,9 @@ class Engine:
                     self._metrics.voids.inc()
                     log.info("reactivated: the decision is void", extra={"workload": key, "attempt": void.attempt})
             case Commit():
-                await self._writer.commit(facts, action)
+                if not await self._writer.commit(facts, action):
+                    # Only tried: nothing was changed, so no event will bring this key back.
+                    self._deadlines.set(key, self.outage.not_before)
             case Mirror():
                 if not await self._writer.mirror(facts, action):
                     self._deadlines.set(key, self._now() + SETTLE_AGAIN)

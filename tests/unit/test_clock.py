@@ -320,14 +320,15 @@ def test_reactivation_into_a_stopped_queue_starts_a_new_attempt_that_stands_stil
     wait.workload.active(False)
     wait.look(T0 + MINUTE)
     stopped(wait, True, T0 + 2 * MINUTE)
+    wait.timeout = HOUR
     wait.workload.active(True)
     reading = wait.look(T0 + HOUR)
     assert reading.ledger == Ledger(UID, T0 + HOUR, attempt=2, paused=T0 + HOUR, queue="")
-    assert reading.deadline == T0 + HOUR + TIMEOUT
+    assert reading.deadline == T0 + 2 * HOUR
     stopped(wait, False, T0 + 2 * HOUR)
     reading = wait.look(T0 + 2 * HOUR)
     assert reading.ledger == Ledger(UID, T0 + 2 * HOUR, attempt=2)
-    assert reading.deadline == T0 + 2 * HOUR + TIMEOUT
+    assert reading.deadline == T0 + 3 * HOUR
 
 
 def test_a_deactivation_in_a_pause_ends_with_a_new_attempt() -> None:

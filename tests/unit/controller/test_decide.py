@@ -227,6 +227,19 @@ def test_a_decision_that_a_person_took_over_unseen_is_void_and_their_resumption_
     assert ledger.attempt == 2
 
 
+@pytest.mark.parametrize("crash_after", range(1, 4))
+def test_a_reactivation_right_after_a_crash_in_such_a_void_is_a_new_attempt_all_the_same(crash_after: int) -> None:
+    cluster = committed()
+    cluster.activate(True)
+    cluster.activate(False)
+    cluster.look(writes=crash_after)
+    cluster.activate(True)
+    cluster.look()
+    ledger = cluster.ledger()
+    assert ledger is not None
+    assert ledger.attempt == 2
+
+
 def test_a_workload_that_a_person_deactivated_is_left_alone() -> None:
     cluster = waiting()
     cluster.activate(False)

@@ -1,0 +1,76 @@
+"""Whose wait is bounded, and whose never (design §3, "Whose wait is bounded")."""
+
+from typing import Any
+
+import pytest
+
+from classifier import api, scope
+from classifier.objects import OwnerReference
+from tests.builders import JobBuilder, WorkloadBuilder, job, workload
+
+
+def owned(builder: Any, api_version: str, kind: str, controller: bool = True) -> Any:
+    reference = {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": "parent",
+        "uid": "uid-of-parent",
+        "controller": controller,
+    }
+    return builder.metadata(ownerReferences=[reference])
+
+
+JOB = OwnerReference(api_version="batch/v1", kind="Job", name="train", uid="uid-of-train", controller=True)
+
+
+@pytest.mark.parametrize(
+    ("builder", "why"),
+    [
+        (workload(), None),
+        (workload().annotate(api.PREBUILT_WORKLOAD, "mine"), None),
+        (owned(workload(), "batch/v1beta9", "Job"), None),  # the version is no part of a kind's identity
+        (workload().label(api.MULTIKUEUE_ORIGIN, "manager"), "MultiKueue"),
+        (workload().label(api.MULTIKUEUE_ORIGIN, ""), "MultiKueue"),
+        (workload().annotate(api.SLICE_REPLACEMENT_FOR, "team/old"), "elastic"),
+        (workload().metadata(ownerReferences=[]), "no controller owner"),
+        (workload().metadata(ownerReferences=None), "no controller owner"),
+        (owned(workload(), "batch/v1", "Job", controller=False), "no controller owner"),
+        (owned(workload(), "apps/v1", "StatefulSet"), "StatefulSet"),
+        (owned(workload(), "apps/v1", "Deployment"), "Deployment"),
+        (owned(workload(), "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"), "LeaderWorkerSet"),
+        (owned(workload(), "ray.io/v1", "RayService"), "RayService"),
+        (owned(workload(), "example.com/v1", "Job"), "kind Job"),
+        (owned(workload(), "", "Job"), "kind Job"),
+    ],
+)
+def test_what_the_workload_tells(builder: WorkloadBuilder, why: str | None) -> None:
+    said = scope.why_never(builder.done())
+    assert said is None if why is None else said is not None and why in said
+
+
+@pytest.mark.parametrize(
+    ("builder", "why"),
+    [
+        (job(), None),
+        (job().managed_by("kubernetes.io/job-controller"), None),
+        (job().managed_by("kueue.x-k8s.io/multikueue"), "managedBy"),
+        (job().managed_by("example.com/other"), "managedBy"),
+        (owned(job(), "batch/v1", "CronJob"), None),
+        (owned(job(), "example.com/v1", "Pipeline"), None),
+        (owned(job(), "jobset.x-k8s.io/v1alpha2", "JobSet", controller=False), None),
+        (owned(job(), "jobset.x-k8s.io/v1alpha2", "JobSet"), "JobSet/parent"),
+        (owned(job(), "trainer.kubeflow.org/v1alpha1", "TrainJob"), "TrainJob/parent"),
+        (owned(job(), "ray.io/v1", "RayJob"), "RayJob/parent"),
+        (owned(job(), "ray.io/v1", "RayCluster"), "RayCluster/parent"),
+        (owned(job(), "kubeflow.org/v2beta1", "MPIJob"), "MPIJob/parent"),
+        (owned(job(), "workload.codeflare.dev/v1beta2", "AppWrapper"), "AppWrapper/parent"),
+    ],
+)
+def test_what_the_job_tells(builder: JobBuilder, why: str | None) -> None:
+    said = scope.why_never_owner(builder.done(), JOB)
+    assert said is None if why is None else said is not None and why in said
+
+
+def test_a_kind_muster_does_not_know_is_left_alone() -> None:
+    reference = OwnerReference(api_version="apps/v1", kind="StatefulSet", name="train", uid="uid-of-train")
+    assert scope.why_never_owner(job().done(), reference) == "Muster does not bound jobs of kind StatefulSet"
