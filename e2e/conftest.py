@@ -62,9 +62,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def _run_folder(name: str) -> Path:
-    """A folder of its own below RUNS; the oldest of earlier runs go."""
+    """A folder of its own below RUNS; the oldest of the runs that have ended go."""
     RUNS.mkdir(exist_ok=True)
-    for old in sorted(RUNS.glob("e2e-*"), key=lambda folder: folder.stat().st_mtime)[:-KEPT_RUNS]:
+    ended = [folder for folder in RUNS.glob("e2e-*") if not Path("/proc", folder.name.split("-")[3]).exists()]
+    for old in sorted(ended)[:-KEPT_RUNS]:
         shutil.rmtree(old, ignore_errors=True)
     return RUNS / f"e2e-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{name}"
 

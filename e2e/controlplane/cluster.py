@@ -96,6 +96,9 @@ class Cluster:
         folder = self._given or Path(tempfile.mkdtemp(prefix="muster-"))
         folder.mkdir(parents=True, exist_ok=True)
         folder = folder.resolve()
+        # Each run begins with nothing; an earlier one had another CA.
+        shutil.rmtree(folder / "etcd", ignore_errors=True)
+        (folder / "audit.log").unlink(missing_ok=True)
         subnet = Subnet.claim()
         server = f"https://{subnet.address}:{subnet.free_port()}"
         self.context = context = Context(folder, programs, modules, subnet, Authority(), server)

@@ -5,6 +5,7 @@ what runs. The command is looked up beside our own Python.
 """
 
 import asyncio
+import logging
 import os
 import shutil
 import signal
@@ -34,6 +35,8 @@ READY_PERIOD: Final = 1.0
 BACKOFF: Final = 0.5
 
 Object = Mapping[str, Any]
+
+log = logging.getLogger("e2e.node")
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ class Pod:
                 self.restarts += 1
                 self._restart_at = 0
                 self._failed = {"readiness": 0, "liveness": 0}
+                self._next_readiness = 0
                 self.process.start()
             return
         if now >= self._next_readiness and not self.stopping:
@@ -225,7 +229,7 @@ class Kubelet:
                     await self.reconcile()
                 except (ApiError, Unreachable) as error:
                     # Without API server a node keeps its pods as they are.
-                    print(f"kubelet: {error}", file=sys.stderr)
+                    log.warning("cannot read what to run: %s", error)
                 next_sync = time.monotonic() + RESYNC
             await asyncio.gather(*(pod.tend(self._http) for pod in self._pods))
             await self._map_services()
@@ -315,6 +319,8 @@ class Kubelet:
         routes: dict[str, list[str]] = {}
         for service in self._services:
             spec = service["spec"]
+            if spec["clusterIP"] == "None":
+                continue
             ready = [pod for pod in self._pods if pod.ready and podspec.selected(spec.get("selector"), pod.labels)]
             for port in spec["ports"]:
                 backends = [f"{pod.address}:{pod.port(port.get('targetPort', port['port']))}" for pod in ready]

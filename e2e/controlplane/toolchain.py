@@ -90,4 +90,10 @@ def _install(folder: Path, why: str) -> None:
         tool.chmod(0o755)
     for tool in (partial / "go").glob("pkg/tool/*/*"):
         tool.chmod(0o755)
-    partial.rename(folder)
+    try:
+        partial.rename(folder)
+    except OSError:
+        # Another run was faster.
+        shutil.rmtree(partial)
+        if not folder.exists():
+            raise
