@@ -170,7 +170,7 @@ def test_a_step_is_what_is_larger_than_five_seconds() -> None:
 
 
 def test_not_even_by_the_part_of_a_millisecond() -> None:
-    world = World(uptime=1000.0)
+    world = World(uptime=1000.0009)
     world.ask()  # on the second: there is nothing to spare
     for _ in range(50):
         world.pass_(0.0001)
