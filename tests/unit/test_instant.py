@@ -1,5 +1,7 @@
 """Instants and durations: what Kubernetes and Go accept, and nothing else."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -162,10 +164,8 @@ def test_a_duration_of_absurd_length_is_refused_quickly_and_not_echoed() -> None
 
 @given(st.text(alphabet="0123456789.hmsnuµ+- ", max_size=20) | st.text())
 def test_any_text_is_a_positive_duration_or_a_value_error(text: str) -> None:
-    try:
+    with contextlib.suppress(ValueError):
         assert 1 <= parse_duration(text) <= MAX_DURATION + 1
-    except ValueError as refused:
-        assert str(refused)
 
 
 @given(st.integers(0, 10**5), st.integers(0, 10**5), st.integers(0, 10**5), st.integers(0, 10**5))

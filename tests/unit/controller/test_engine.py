@@ -255,7 +255,6 @@ async def test_without_the_fence_it_reports_and_ends_nothing_until_the_fence_sta
 async def test_after_an_outage_a_commit_is_tried_first_and_then_done_after_the_grace(
     cluster: Cluster, start: Any
 ) -> None:
-    overdue(cluster)
 
     async def fail_for_a_while(request: web.Request) -> web.StreamResponse:
         if sum(map(committing, cluster.calls)) == 3:
@@ -264,6 +263,9 @@ async def test_after_an_outage_a_commit_is_tried_first_and_then_done_after_the_g
 
     cluster.fault, cluster.faulty = fail_for_a_while, committing
     async with start("--outage-after=1ms", "--recovery-grace=1500ms") as controller:
+        # Only then, so that no event about the fence comes to the rescue.
+        await controller.until(lambda: controller.value("muster_fence_in_force") == 1)
+        overdue(cluster)
         await controller.until(lambda: cluster.mirrored)
         grace = controller.engine.outage.not_before
     tries = [call.query.get("dryRun") for call in cluster.writes if committing(call)]
