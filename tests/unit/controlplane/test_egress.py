@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,16 +17,23 @@ Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 async def echo(answer: bytes) -> AsyncIterator[str]:
     """A backend that answers each line with ``answer`` and the line."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := await reader.readline():
-            writer.write(answer + line)
-        writer.close()
+    connections: set[asyncio.Task[None]] = set()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while line := await reader.readline():
+                writer.write(answer + line)
+        await close((reader, writer))
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.add(asyncio.ensure_future(serve(reader, writer)))
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
     try:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
+        await asyncio.gather(*connections)
 
 
 @asynccontextmanager
@@ -57,9 +64,11 @@ async def ask(stream: Stream, line: bytes) -> bytes:
         return b""
 
 
-def close(*streams: Stream) -> None:
+async def close(*streams: Stream) -> None:
     for _, writer in streams:
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 async def test_a_service_leads_to_its_ready_pods_in_turn(tmp_path: Path) -> None:
@@ -70,14 +79,14 @@ async def test_a_service_leads_to_its_ready_pods_in_turn(tmp_path: Path) -> None
             code, stream = await connect(egress)
             assert code == "200"
             answers.append(await ask(stream, b"x\n"))
-            close(stream)
+            await close(stream)
     assert sorted(answers) == [b"a:x\n", b"b:x\n"]
 
 
 async def test_a_service_without_ready_pods_is_refused(tmp_path: Path) -> None:
     async with running(tmp_path) as egress:
         code, stream = await connect(egress)
-        close(stream)
+        await close(stream)
         assert code == "503"
 
 
@@ -88,7 +97,7 @@ async def test_connections_to_a_pod_that_left_are_cut(tmp_path: Path) -> None:
         assert await ask(stream, b"x\n") == b"a:x\n"
         await egress.route(SERVICE, [b])
         assert await ask(stream, b"x\n") == b""
-        close(stream)
+        await close(stream)
 
 
 @pytest.mark.parametrize(("fault", "code"), [(Fault.RESET, "200"), (Fault.REFUSE, "503")])
@@ -106,7 +115,7 @@ async def test_a_broken_service_breaks_old_and_new_connections_and_heals(
         await egress.fault(SERVICE, None)
         _, healed = await connect(egress)
         assert await ask(healed, b"y\n") == b"a:y\n"
-        close(old, new, healed)
+        await close(old, new, healed)
 
 
 async def test_a_hanging_service_goes_on_when_it_heals(tmp_path: Path) -> None:
@@ -122,7 +131,7 @@ async def test_a_hanging_service_goes_on_when_it_heals(tmp_path: Path) -> None:
         assert not done
         await egress.fault(SERVICE, None)
         assert await asyncio.wait_for(answer, 10) == b"a:x\n"
-        close(new, (reader, writer))
+        await close(new, (reader, writer))
 
 
 async def test_a_restarted_proxy_knows_its_routes(tmp_path: Path) -> None:
@@ -132,4 +141,4 @@ async def test_a_restarted_proxy_knows_its_routes(tmp_path: Path) -> None:
         await egress.start()
         _, stream = await connect(egress)
         assert await ask(stream, b"x\n") == b"a:x\n"
-        close(stream)
+        await close(stream)
