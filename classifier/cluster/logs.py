@@ -33,7 +33,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure(level: str = "info", stream: TextIO | None = None) -> None:
-    """Send everything of ``level`` (one of :data:`LEVELS`) and above to ``stream`` (stderr), replacing other handlers."""
+    """Send lines of ``level`` (one of :data:`LEVELS`) and above to ``stream`` (stderr), replacing other handlers."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
