@@ -23,7 +23,7 @@ lint: $(STAMP) ## ruff, mypy --strict, the layer contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 test: lint ## lint, unit tests, then the scenarios on a real control plane
 	$(BIN)/pytest tests e2e $(PYTEST_ARGS)

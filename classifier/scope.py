@@ -1,13 +1,27 @@
-"""Whose wait Muster bounds, and whose it never touches (design §3, "Whose wait is bounded"). Pure."""
+"""Whose job Muster judges, stamps and bounds, and whose it never touches (design §3, "Whose wait is bounded"). Pure."""
 
 from classifier import api
 from classifier.objects import Meta, OwnerReference, Workload
-from classifier.state.kinds import is_child, view_of
+from classifier.state.kinds import parent_of, view_for, view_of
 
 
 def owner_of(workload: Workload) -> OwnerReference | None:
     """The one controller owner of a Workload; None if it has none (pod groups and people's own Workloads)."""
     return workload.controller
+
+
+def why_not_ours(job: Meta) -> str | None:
+    """Why a job is never judged, stamped or bounded, to be read after its name; None if nothing speaks against it."""
+    if job.metadata.deletion_timestamp is not None:
+        return "is being deleted"
+    parent = parent_of(job)
+    if parent is not None:
+        return f"is part of {parent.kind}/{parent.name}"
+    if job.label(api.MULTIKUEUE_ORIGIN) is not None:
+        return "is MultiKueue's copy of a job of another cluster"
+    view = view_for(job)
+    foreign = view.foreign(job) if view else None
+    return f"is managed by {foreign}" if foreign else None
 
 
 def why_never(workload: Workload) -> str | None:
@@ -21,17 +35,4 @@ def why_never(workload: Workload) -> str | None:
         return "it has no controller owner"
     if view_of(owner) is None:
         return f"Muster does not bound jobs of kind {owner.kind}"
-    return None
-
-
-def why_never_owner(owner: Meta, reference: OwnerReference) -> str | None:
-    """Why the wait of this owner's Workload is not bounded, as far as the owner tells."""
-    view = view_of(reference)
-    if view is None:
-        return f"Muster does not bound jobs of kind {reference.kind}"
-    if view.managed_elsewhere(owner):
-        return "another controller manages it (spec.managedBy)"
-    if is_child(owner):
-        parent = owner.controller
-        return f"it belongs to {parent.kind}/{parent.name}, whose wait counts" if parent else None
     return None

@@ -11,7 +11,7 @@ from classifier import api, scope
 from classifier.clock import Standing
 from classifier.cluster.client import ApiError, Client, Unreachable
 from classifier.instant import SECOND
-from classifier.objects import Meta, OwnerReference, Workload
+from classifier.objects import Meta, Workload
 from classifier.state.kinds import KINDS, view_of
 from controller.act import WATCH, Writer
 from controller.bucket import TokenBucket
@@ -230,7 +230,7 @@ class Engine:
             owner = await self._writer.read_owner(view, workload.namespace, reference.name)
             if owner is None or owner.uid != reference.uid:
                 return None
-        if scope.why_never_owner(owner, reference):
+        if scope.why_not_ours(owner):
             return None
         return Facts(workload, owner, view, self.cache.policies(workload))
 
@@ -294,10 +294,6 @@ class Engine:
         dead = dead_mirror(owner, None)
         if not dead or any(m is not None and not dead_mirror(owner, m) for m in decisions):
             return
-        if scope.why_never_owner(owner, _reference(owner, view.resource)):
+        if scope.why_not_ours(owner):
             return
         await self._writer.annotate_owner(view, owner, dead)
-
-
-def _reference(owner: Meta, resource: api.Resource) -> OwnerReference:
-    return OwnerReference(api_version=resource.api_version, kind=resource.kind, name=owner.name, uid=owner.uid)

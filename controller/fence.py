@@ -1,24 +1,20 @@
-"""Whether the fence is in force: the policy without which a commit is not exact (design §3, "Fence").
+"""Whether the fence is in force, and whether it was ever breached (design §3, "Fence").
 
 In force means: ValidatingAdmissionPolicy and Deny binding say exactly what the chart says, and have said so for a
-while, since API servers take time to load a policy (reference/kueue.md Appendix B, 1). All times are the API server's.
+while. All times are the API server's.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
-from classifier import api, clock
+from classifier import api, clock, fence
 from classifier.cluster.client import Client
 from classifier.cluster.reflector import Reflector
+from classifier.fence import PolicyObject
 from classifier.instant import format_instant, instant_or_none
-from classifier.objects import Meta, Workload
-from controller.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
+from classifier.objects import Workload
 
-
-class PolicyObject(Meta):
-    """A policy or a binding: metadata and the whole spec."""
-
-    spec: dict[str, Any] | None = None
+REMEDY: Final = "upgrade or re-install the Muster chart"
 
 
 class FenceState(NamedTuple):
@@ -31,27 +27,13 @@ class FenceState(NamedTuple):
 
 def judge(policy: PolicyObject | None, binding: PolicyObject | None, name: str, now: int, settle: int) -> FenceState:
     """Judge the pair. ``settle`` is how long, in ms, it must have stood unchanged. Pure."""
-    remedy = "upgrade or re-install the Muster chart"
-    for obj, kind in ((policy, "ValidatingAdmissionPolicy"), (binding, "ValidatingAdmissionPolicyBinding")):
-        if obj is None or obj.metadata.deletion_timestamp:
-            return FenceState(False, f"{kind} {name} does not exist; {remedy}")
-    assert policy is not None
-    assert binding is not None
-    if policy.spec != EXPECTED_POLICY_SPEC:
-        return FenceState(False, f"ValidatingAdmissionPolicy {name} is not the chart's; {remedy}")
-    if binding.spec != EXPECTED_BINDING_SPEC(name):
-        return FenceState(False, f"ValidatingAdmissionPolicyBinding {name} is not the chart's; {remedy}")
-    since = max(_changed(policy), _changed(binding))
+    wrong = fence.wrong(policy, binding, name)
+    if wrong is not None or policy is None or binding is None:
+        return FenceState(False, f"{wrong}; {REMEDY}")
+    since = fence.changed(policy, binding)
     if now < since + settle:
         return FenceState(False, f"changed at {format_instant(since)}; API servers may not have loaded it yet", since)
     return FenceState(True, "", since)
-
-
-def _changed(obj: PolicyObject) -> int:
-    """When the object last changed besides its status: its creation, or the latest write managedFields tell of."""
-    writes = (field.time for field in obj.metadata.managed_fields or () if not field.subresource)
-    times = [obj.metadata.creation_timestamp, *writes]
-    return max((at for at in map(instant_or_none, times) if at is not None), default=0)
 
 
 class Fence:

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from classifier import api
 from classifier.cluster.client import MERGE_PATCH, ApiError, Client
-from controller.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
+from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from e2e.controlplane.cluster import Cluster
 from e2e.wait import eventually
 from tests.chart.render import of_kind, render

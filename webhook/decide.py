@@ -14,6 +14,7 @@ from classifier.fit import Verdict, World, judge
 from classifier.fit.mode import asks_to_skip, may_skip
 from classifier.objects import Meta
 from classifier.policy import timeout_of
+from classifier.scope import why_not_ours
 from webhook import admit, kinds, stamp
 from webhook.metrics import Metrics
 from webhook.review import ALLOWED, Answer, Request
@@ -90,7 +91,7 @@ class Reviewer:
         if request.operation != "CREATE" or request.sub_resource:
             return None
         obj = kinds.decode(request.kind.group, request.kind.version, request.kind.kind, request.object)
-        if obj is None or kinds.not_ours(obj):
+        if obj is None or why_not_ours(obj):
             return None
         obj.metadata.namespace = obj.metadata.namespace or request.namespace
         return obj

@@ -5,6 +5,7 @@ from typing import Final, TypeVar, cast
 
 from classifier import api
 from classifier.api import Resource
+from classifier.fence import PolicyObject
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
@@ -20,7 +21,6 @@ from classifier.objects import (
     ResourceFlavor,
     Workload,
 )
-from classifier.report.fence import FenceBinding, FencePolicy
 
 T = TypeVar("T", bound=Meta)
 
@@ -38,8 +38,8 @@ TYPES: Final[Mapping[Resource, type[Meta]]] = {
     api.PROVISIONING_REQUEST_CONFIGS: ProvisioningRequestConfig,
     api.PROVISIONING_REQUESTS: ProvisioningRequest,
     api.CAPACITY_PROFILES: CapacityProfile,
-    api.ADMISSION_POLICIES: FencePolicy,
-    api.ADMISSION_POLICY_BINDINGS: FenceBinding,
+    api.ADMISSION_POLICIES: PolicyObject,
+    api.ADMISSION_POLICY_BINDINGS: PolicyObject,
 }
 
 

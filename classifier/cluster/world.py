@@ -2,6 +2,7 @@
 
 from classifier import api
 from classifier.cluster.snapshot import Snapshot
+from classifier.fence import PolicyObject
 from classifier.fit import Verdict, World, judge
 from classifier.objects import (
     AdmissionCheck,
@@ -17,7 +18,7 @@ from classifier.objects import (
     Workload,
 )
 from classifier.policy import profiles_for
-from classifier.report.fence import FENCE_NAME, Fence, FenceBinding, FencePolicy, controllers_word, fence_of
+from classifier.report.fence import FENCE_NAME, Fence, controllers_word, fence_of
 from classifier.report.observation import Observation, pods_of, requests_of, workload_of
 from classifier.report.owner import Owner, stamped_verdict
 
@@ -43,8 +44,8 @@ def fence_in(snapshot: Snapshot, now: int, name: str = FENCE_NAME) -> Fence:
     word = controllers_word(snapshot.of(api.CAPACITY_PROFILES, CapacityProfile).values(), name)
     if any(resource in snapshot.unreadable for resource in _FENCE):
         return word or Fence(name=name, why="may not be read")
-    policy = snapshot.get(api.ADMISSION_POLICIES, FencePolicy, name)
-    binding = snapshot.get(api.ADMISSION_POLICY_BINDINGS, FenceBinding, name)
+    policy = snapshot.get(api.ADMISSION_POLICIES, PolicyObject, name)
+    binding = snapshot.get(api.ADMISSION_POLICY_BINDINGS, PolicyObject, name)
     return fence_of(policy, binding, now, name, word)
 
 

@@ -7,13 +7,14 @@ from classifier.fit.answer import answer, not_judged
 from classifier.fit.assign import assign
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import GangError
-from classifier.fit.kinds import kind_of
+from classifier.fit.kinds import PODSETS
 from classifier.fit.mode import asks_to_skip, ceiling, may_skip
 from classifier.fit.skip import multikueue_check, why_not_judged
 from classifier.fit.verdict import Outcome, Verdict
 from classifier.fit.world import World
 from classifier.instant import MINUTE
 from classifier.objects import ClusterQueue, LocalQueue, Meta
+from classifier.state.kinds import view_for
 
 #: A snapshot that has not been known to be current for this long proves nothing any more.
 MAX_AGE: Final = 10 * MINUTE
@@ -21,12 +22,13 @@ MAX_AGE: Final = 10 * MINUTE
 
 def judge(obj: Meta, world: World, now: int) -> Verdict:
     """Whether the gang of ``obj`` can ever run in ``world``. Pure; raises on no object. ``now`` in ms."""
-    kind = kind_of(obj)
-    if kind is None:
+    view = view_for(obj)
+    podsets_of = PODSETS.get(view.resource) if view else None
+    if view is None or podsets_of is None:
         return not_judged(Outcome.SKIPPED, f"kind {obj.kind or type(obj).__name__} is not judged")
-    reason = why_not_judged(obj, kind)
+    reason = why_not_judged(obj)
     if reason is not None:
-        return not_judged(Outcome.SKIPPED, f"{obj.kind or kind.struct.__name__} {reason}")
+        return not_judged(Outcome.SKIPPED, f"{view.resource.kind} {reason}")
     if asks_to_skip(obj) and may_skip(obj, world):
         return not_judged(Outcome.SKIPPED, f"{api.PREFLIGHT_MODE} of the job is Off")
     notes = [f"{api.PREFLIGHT_MODE}: Off is not honoured in namespace {obj.namespace}"] if asks_to_skip(obj) else []
@@ -45,7 +47,7 @@ def judge(obj: Meta, world: World, now: int) -> Verdict:
         return not_judged(Outcome.SKIPPED, f"ClusterQueue {queue.name} runs its jobs in other clusters", notes)
 
     try:
-        podsets = kind.podsets(obj)
+        podsets = podsets_of(obj)
     except GangError as error:
         return not_judged(Outcome.UNKNOWN, str(error), notes, warn=True)
     doubt = _proves_nothing(queue, controllers, world, now)

@@ -1,22 +1,15 @@
 """Objects that are not judged at all (design §4, reference/capacity.md §3.2): whose gang it is, or who runs it."""
 
 from classifier import api
-from classifier.fit.kinds import Kind, is_gang_owner
 from classifier.objects import ClusterQueue, Meta
+from classifier.scope import why_not_ours
 
 
-def why_not_judged(obj: Meta, kind: Kind) -> str | None:
-    """The reason in the object itself, or None if it is judged."""
-    if obj.metadata.deletion_timestamp is not None:
-        return "is being deleted"
-    owner = obj.controller
-    if owner is not None and is_gang_owner(owner):
-        return f"is part of {owner.kind}/{owner.name}"
-    if obj.label(api.MULTIKUEUE_ORIGIN) is not None:
-        return "is MultiKueue's copy of a job of another cluster"
-    manager = kind.foreign(obj)
-    if manager is not None:
-        return f"is managed by {manager}"
+def why_not_judged(obj: Meta) -> str | None:
+    """The reason in the object itself, to be read after its name; None if it is judged."""
+    reason = why_not_ours(obj)
+    if reason is not None:
+        return reason
     if obj.label(api.PREBUILT_WORKLOAD) or obj.annotation(api.PREBUILT_WORKLOAD):
         return "runs a prebuilt Workload, which is judged instead"
     if not obj.label(api.QUEUE_NAME):

@@ -3,7 +3,7 @@
 from classifier.report.audit import Finding, Problem, audit_foreign, audit_job
 from classifier.report.compose import ProfileState, Report, Result, report
 from classifier.report.deadline import Deadline, deadline_of
-from classifier.report.fence import FENCE_NAME, Fence, FenceBinding, FencePolicy, FenceState, fence_of
+from classifier.report.fence import FENCE_NAME, Fence, FenceState, fence_of
 from classifier.report.message import reactivate_command, timed_out_message
 from classifier.report.observation import Observation, pods_of, requests_of, workload_of
 from classifier.report.owner import Finish, Owner, owner_of
@@ -14,8 +14,6 @@ __all__ = [
     "FENCE_NAME",
     "Deadline",
     "Fence",
-    "FenceBinding",
-    "FencePolicy",
     "FenceState",
     "Finding",
     "Finish",

@@ -8,7 +8,7 @@ from classifier.objects import Meta, Workload
 from classifier.policy import Policies, Timeout, timeout_of
 from classifier.report.fence import Fence, FenceState
 from classifier.report.phase import age
-from classifier.scope import why_never, why_never_owner
+from classifier.scope import why_never, why_not_ours
 
 #: A deadline nearer than this, or than a tenth of the timeout, is near (audit).
 NEAR = 10 * MINUTE
@@ -55,9 +55,8 @@ def deadline_of(owner: Meta, workload: Workload | None, policies: Policies, now:
         return Deadline(at=shown_deadline(owner), started_at=ledger.origin if ledger else None, timeout=timeout)
     reading: Reading = read(workload, owner, policies.local_queue, timeout, now)
     marker = committed(workload)
-    exempt = why_never(workload)
-    if exempt is None and workload.controller is not None:
-        exempt = why_never_owner(owner, workload.controller)
+    foreign = why_not_ours(owner)
+    exempt = why_never(workload) or (f"the job {foreign}" if foreign else "")
     origin = ledger.origin if ledger else instant_or_none(workload.metadata.creation_timestamp)
     return Deadline(
         at=shown_deadline(workload),
@@ -66,7 +65,7 @@ def deadline_of(owner: Meta, workload: Workload | None, policies: Policies, now:
         committed_at=marker.at if marker else None,
         standing=reading.standing,
         pause=reading.cause if reading.standing is Standing.PAUSED else "",
-        exempt=exempt or "",
+        exempt=exempt,
     )
 
 

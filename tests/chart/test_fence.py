@@ -1,6 +1,6 @@
 """The fence the chart renders is the one the controller demands: it enforces nothing while the two differ."""
 
-from controller.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
+from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from tests.chart.render import Object, only
 
 

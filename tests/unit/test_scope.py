@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from classifier import api, scope
-from classifier.objects import OwnerReference
 from tests.builders import JobBuilder, WorkloadBuilder, job, workload
 
 
@@ -18,9 +17,6 @@ def owned(builder: Any, api_version: str, kind: str, controller: bool = True) ->
         "controller": controller,
     }
     return builder.metadata(ownerReferences=[reference])
-
-
-JOB = OwnerReference(api_version="batch/v1", kind="Job", name="train", uid="uid-of-train", controller=True)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +49,11 @@ def test_what_the_workload_tells(builder: WorkloadBuilder, why: str | None) -> N
     [
         (job(), None),
         (job().managed_by("kubernetes.io/job-controller"), None),
-        (job().managed_by("kueue.x-k8s.io/multikueue"), "managedBy"),
-        (job().managed_by("example.com/other"), "managedBy"),
+        (job().managed_by("kueue.x-k8s.io/multikueue"), "is managed by"),
+        (job().managed_by("example.com/other"), "is managed by"),
+        (job().metadata(deletionTimestamp="2026-11-29T10:00:00Z"), "is being deleted"),
+        (job().label(api.MULTIKUEUE_ORIGIN, "hub"), "MultiKueue's copy"),
+        (owned(job(), "batch/v1", "Job"), "Job/parent"),
         (owned(job(), "batch/v1", "CronJob"), None),
         (owned(job(), "example.com/v1", "Pipeline"), None),
         (owned(job(), "jobset.x-k8s.io/v1alpha2", "JobSet", controller=False), None),
@@ -67,10 +66,5 @@ def test_what_the_workload_tells(builder: WorkloadBuilder, why: str | None) -> N
     ],
 )
 def test_what_the_job_tells(builder: JobBuilder, why: str | None) -> None:
-    said = scope.why_never_owner(builder.done(), JOB)
+    said = scope.why_not_ours(builder.done())
     assert said is None if why is None else said is not None and why in said
-
-
-def test_a_kind_muster_does_not_know_is_left_alone() -> None:
-    reference = OwnerReference(api_version="apps/v1", kind="StatefulSet", name="train", uid="uid-of-train")
-    assert scope.why_never_owner(job().done(), reference) == "Muster does not bound jobs of kind StatefulSet"

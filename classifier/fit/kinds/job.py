@@ -20,11 +20,6 @@ def job_podsets(job: Job) -> list[Podset]:
     return [Podset("main", count, _min_count(job, count), template, job.namespace)]
 
 
-def job_managed_by(job: Job) -> str | None:
-    manager = job.spec.managed_by if job.spec else None
-    return manager if manager and manager != api.JOB_CONTROLLER else None
-
-
 def _min_count(job: Job, count: int) -> int:
     """Partial admission starts as few as the annotation says, an elastic Job as few as one."""
     if job.annotation(api.ELASTIC_JOB) == "true":

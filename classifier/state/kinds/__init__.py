@@ -9,25 +9,19 @@ _VIEWS = (job.VIEW,)
 #: By group and kind, as owner references name them (their version is not part of the identity).
 KINDS: dict[tuple[str, str], KindView] = {(v.resource.group, v.resource.kind): v for v in _VIEWS}
 
-#: Kinds that Kueue may manage: a job one of these controls is a child and has no wait of its own
-#: (Kueue: pkg/controller/jobframework, FindAncestorJobManagedByKueue; reference/kueue.md §4.2).
+#: Kinds that Kueue queues as a whole: a job one of these controls is a child, with no wait and no capacity of its own
+#: (Kueue: pkg/controller/jobframework, FindAncestorJobManagedByKueue; reference/kueue.md §4.2). Pairs of group and
+#: kind; an empty kind stands for every kind of the group.
 _PARENTS = frozenset(
     {
         ("batch", "Job"),
-        ("jobset.x-k8s.io", "JobSet"),
-        ("trainer.kubeflow.org", "TrainJob"),
-        ("ray.io", "RayJob"),
-        ("ray.io", "RayCluster"),
-        ("ray.io", "RayService"),
-        ("kubeflow.org", "PyTorchJob"),
-        ("kubeflow.org", "TFJob"),
-        ("kubeflow.org", "XGBoostJob"),
-        ("kubeflow.org", "PaddleJob"),
-        ("kubeflow.org", "JAXJob"),
-        ("kubeflow.org", "MPIJob"),
-        ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
-        ("workload.codeflare.dev", "AppWrapper"),
-        ("sparkoperator.k8s.io", "SparkApplication"),
+        ("jobset.x-k8s.io", ""),
+        ("kubeflow.org", ""),
+        ("trainer.kubeflow.org", ""),
+        ("ray.io", ""),
+        ("leaderworkerset.x-k8s.io", ""),
+        ("workload.codeflare.dev", ""),
+        ("sparkoperator.k8s.io", ""),
     }
 )
 
@@ -37,10 +31,20 @@ def view_of(owner: OwnerReference | None) -> KindView | None:
     return KINDS.get((owner.group, owner.kind)) if owner else None
 
 
-def is_child(job: Meta) -> bool:
-    """Whether a job belongs to another job that Kueue may manage."""
+def view_for(obj: Meta) -> KindView | None:
+    """The view for an object. Items of a decoded list carry no kind: their type tells."""
+    if obj.kind is None:
+        return next((view for view in _VIEWS if isinstance(obj, view.type_)), None)
+    found = KINDS.get(((obj.api_version or "").rpartition("/")[0], obj.kind))
+    return found if found is not None and isinstance(obj, found.type_) else None
+
+
+def parent_of(job: Meta) -> OwnerReference | None:
+    """The job of another kind that this one is a child of."""
     parent = job.controller
-    return parent is not None and (parent.group, parent.kind) in _PARENTS
+    if parent is None or not {(parent.group, parent.kind), (parent.group, "")} & _PARENTS:
+        return None
+    return parent
 
 
-__all__ = ["KINDS", "KindView", "is_child", "view_of"]
+__all__ = ["KINDS", "KindView", "parent_of", "view_for", "view_of"]

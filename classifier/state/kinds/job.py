@@ -9,9 +9,9 @@ def suspended(job: Job) -> bool:
     return job.spec is not None and job.spec.suspend is True
 
 
-def managed_elsewhere(job: Job) -> bool:
-    managed_by = job.spec.managed_by if job.spec else None
-    return managed_by is not None and managed_by != api.JOB_CONTROLLER
+def foreign(job: Job) -> str | None:
+    manager = job.spec.managed_by if job.spec else None
+    return manager if manager and manager != api.JOB_CONTROLLER else None
 
 
-VIEW = KindView(api.JOBS, Job, suspended, managed_elsewhere)
+VIEW = KindView(api.JOBS, Job, suspended, foreign)

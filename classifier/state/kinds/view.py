@@ -1,4 +1,4 @@
-"""What Muster must know of a job kind to bound its wait, in one struct."""
+"""What Muster must know of a job kind, besides its podsets, in one struct."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,5 +16,5 @@ class KindView(msgspec.Struct, frozen=True):
     type_: type[Meta]
     #: Whether it is stopped: nothing of it may run.
     suspended: Callable[[Any], bool]
-    #: Whether another controller than the kind's own runs it (MultiKueue's clones among them).
-    managed_elsewhere: Callable[[Any], bool]
+    #: The foreign controller that runs it instead of the kind's own (MultiKueue among them), or None.
+    foreign: Callable[[Any], str | None]

@@ -5,22 +5,24 @@ from collections.abc import Callable
 import pytest
 import yaml
 
+from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from tests.schemas import check_schema
 from tests.unit.cli.conftest import WORLD, Muster, gang, waiting
 
 Write = Callable[..., str]
 NOW = ("--now", "2026-11-29T10:29:00Z")
-FENCE = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: muster-fence, creationTimestamp: "2026-11-01T00:00:00Z"}
-spec: {failurePolicy: Fail}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: muster-fence, creationTimestamp: "2026-11-01T00:00:00Z"}
-spec: {policyName: muster-fence, validationActions: [Deny]}
-"""
+FENCE = yaml.safe_dump_all(
+    {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": "muster-fence", "creationTimestamp": "2026-11-01T00:00:00Z"},
+        "spec": spec,
+    }
+    for kind, spec in (
+        ("ValidatingAdmissionPolicy", EXPECTED_POLICY_SPEC),
+        ("ValidatingAdmissionPolicyBinding", EXPECTED_BINDING_SPEC("muster-fence")),
+    )
+)
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from aiohttp import web
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
 from classifier.cluster.client import Client
+from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from classifier.instant import HOUR, MINUTE, format_instant, instant_or_none
 from controller.engine import Engine
-from controller.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from controller.metrics import Metrics
 from controller.settings import parse
 from tests.apiserver import ApiServer, Call, Object, answer, serving

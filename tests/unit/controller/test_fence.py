@@ -11,10 +11,11 @@ import pytest
 from classifier import api, clock
 from classifier.clock import Marker
 from classifier.cluster.client import Client
+from classifier.fence import PolicyObject
+from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from classifier.instant import MINUTE, SECOND, format_instant
 from classifier.objects import Meta
-from controller.fence import Fence, PolicyObject, judge, overtaken
-from controller.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
+from controller.fence import Fence, judge, overtaken
 from tests.apiserver import ApiServer, serving, silent, watches
 from tests.builders import T0, Builder, WorkloadBuilder, workload
 from tests.unit.cluster.conftest import write_kubeconfig

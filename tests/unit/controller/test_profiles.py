@@ -11,11 +11,11 @@ import pytest
 
 from classifier import api
 from classifier.cluster.client import Client
+from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from classifier.instant import HOUR, SECOND, format_instant
 from controller import profiles as module
 from controller.cache import Cache
 from controller.fence import Fence, FenceState
-from controller.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from controller.metrics import Metrics
 from controller.profiles import ProfileStatus, conditions_of
 from tests.apiserver import ApiServer, answer, serving

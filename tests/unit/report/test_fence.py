@@ -5,23 +5,27 @@ from typing import Any
 import msgspec
 import pytest
 
+from classifier.fence import PolicyObject
+from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from classifier.objects import Conditioned
-from classifier.report import FenceBinding, FencePolicy, FenceState, fence_of
+from classifier.report import FenceState, fence_of
 from classifier.report.fence import controllers_word
 from tests.unit.report.builders import T0, at, condition, profile
 
 NOW = T0 + 3_600_000
 
 
-def policy(spec: dict[str, Any] | None = None, **metadata: Any) -> FencePolicy:
-    body = {"metadata": {"name": "muster-fence", "creationTimestamp": at(0), **metadata}, "spec": spec or {}}
-    return msgspec.convert(body, FencePolicy)
+def policy(spec: dict[str, Any] | None = None, **metadata: Any) -> PolicyObject:
+    return _object({**EXPECTED_POLICY_SPEC, **(spec or {})}, metadata)
 
 
-def binding(spec: dict[str, Any] | None = None, **metadata: Any) -> FenceBinding:
-    given = {"policyName": "muster-fence", "validationActions": ["Deny"], **(spec or {})}
-    body = {"metadata": {"name": "muster-fence", "creationTimestamp": at(0), **metadata}, "spec": given}
-    return msgspec.convert(body, FenceBinding)
+def binding(spec: dict[str, Any] | None = None, **metadata: Any) -> PolicyObject:
+    return _object({**EXPECTED_BINDING_SPEC("muster-fence"), **(spec or {})}, metadata)
+
+
+def _object(spec: dict[str, Any], metadata: dict[str, Any]) -> PolicyObject:
+    body = {"metadata": {"name": "muster-fence", "creationTimestamp": at(0), **metadata}, "spec": spec}
+    return msgspec.convert(body, PolicyObject)
 
 
 def test_both_there_and_old_enough() -> None:
@@ -33,15 +37,19 @@ def test_both_there_and_old_enough() -> None:
     [
         (None, binding(), "ValidatingAdmissionPolicy muster-fence does not exist"),
         (policy(), None, "ValidatingAdmissionPolicyBinding muster-fence does not exist"),
-        (policy({"failurePolicy": "Ignore"}), binding(), "failurePolicy Ignore"),
-        (policy(), binding({"validationActions": ["Warn", "Audit"]}), "does not deny"),
-        (policy(), binding({"policyName": "other"}), "does not deny by policy muster-fence"),
-        (policy(deletionTimestamp=at(1)), binding(), "being deleted"),
+        (policy({"failurePolicy": "Ignore"}), binding(), "ValidatingAdmissionPolicy muster-fence is not the chart's"),
+        (
+            policy(),
+            binding({"validationActions": ["Warn", "Audit"]}),
+            "ValidatingAdmissionPolicyBinding muster-fence is not",
+        ),
+        (policy(), binding({"policyName": "other"}), "muster-fence is not the chart's"),
+        (policy(deletionTimestamp=at(1)), binding(), "does not exist"),
         (policy(creationTimestamp=at(3590)), binding(), "changed 10s ago; it counts after 30s"),
         (policy(), binding(managedFields=[{"manager": "kubectl-edit", "time": at(3599)}]), "changed 1s ago"),
     ],
 )
-def test_what_is_missing_is_said(first: FencePolicy | None, second: FenceBinding | None, why: str) -> None:
+def test_what_is_missing_is_said(first: PolicyObject | None, second: PolicyObject | None, why: str) -> None:
     fence = fence_of(first, second, NOW)
     assert fence.state is FenceState.NOT_IN_FORCE
     assert why in fence.why

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from classifier.fit import Outcome, PodSetVerdict, Verdict
 from classifier.objects import Job
+from classifier.scope import why_not_ours
 from tests.unit.webhook.builders import job, review
 from webhook import admit, kinds
 from webhook.review import Answer, BadReview, decode, encode, encode_refusal, short
@@ -77,7 +78,7 @@ def test_an_object_of_any_shape_is_read_or_refused_as_unreadable(obj: dict[str, 
     except kinds.Unreadable:
         return
     assert isinstance(read, Job)
-    kinds.not_ours(read)
+    why_not_ours(read)
 
 
 def test_the_answer_echoes_the_uid_and_pairs_patch_with_its_type() -> None:
@@ -161,28 +162,3 @@ def test_what_the_author_can_mend_comes_first() -> None:
         "muster: fit",
         "muster: LocalQueue/gpu: bad",
     )
-
-
-def owner(api_version: str, kind: str, controller: bool = True) -> dict[str, Any]:
-    return {"ownerReferences": [{"apiVersion": api_version, "kind": kind, "name": "it", "controller": controller}]}
-
-
-@pytest.mark.parametrize(
-    ("obj", "reason"),
-    [
-        (job(), None),
-        (job(**owner("batch/v1", "CronJob")), None),
-        (job(**owner("argoproj.io/v1alpha1", "Workflow")), None),
-        (job(**owner("jobset.x-k8s.io/v1alpha2", "JobSet", controller=False)), None),
-        (job(**owner("jobset.x-k8s.io/v1alpha2", "JobSet")), "child of JobSet it"),
-        (job(**owner("ray.io/v1", "RayJob")), "child of RayJob it"),
-        (job(**owner("kubeflow.org/v2beta1", "MPIJob")), "child of MPIJob it"),
-        (job(**owner("batch/v1", "Job")), "child of Job it"),
-        (job(labels={"kueue.x-k8s.io/multikueue-origin": "hub"}), "copy made by MultiKueue"),
-        ({**job(), "spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}, "managed by kueue.x-k8s.io/multikueue"),
-        ({**job(), "spec": {"managedBy": "kubernetes.io/job-controller"}}, None),
-        (job(deletionTimestamp="2026-11-29T10:00:00Z"), "being deleted"),
-    ],
-)
-def test_whose_objects_are_not_ours(obj: dict[str, Any], reason: str | None) -> None:
-    assert kinds.not_ours(msgspec.convert(obj, Job)) == reason
