@@ -1,8 +1,6 @@
 """The fence on the real API server, by itself: what is stored is what the controller demands, and what it lets pass."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,34 +9,28 @@ import pytest_asyncio
 from classifier import api
 from classifier.cluster.client import MERGE_PATCH, ApiError, Client
 from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
-from e2e.controlplane.cluster import Cluster
+from e2e.controlplane.chart import Muster
 from e2e.wait import eventually
-from tests.chart.render import of_kind, render
 
-#: A fence of its own: the other scenarios' stays as it is.
-PREFIX = "fence-check"
-NAME = f"{PREFIX}-fence"
+NAME = "muster-fence"
 REFUSAL = f"ValidatingAdmissionPolicy '{NAME}'"
+
+pytestmark = pytest.mark.usefixtures("fence")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def fence(cluster: Cluster, ns: str) -> AsyncIterator[None]:
-    """The chart's policy and binding, once the API server acts on them."""
-    rendered = await asyncio.to_thread(render, {"fullnameOverride": PREFIX})
-    documents = of_kind(rendered, "ValidatingAdmissionPolicy") + of_kind(rendered, "ValidatingAdmissionPolicyBinding")
-    await cluster.applier.apply(documents)
-    await create(cluster.admin, ns, "probe", active=False)
+async def fence(muster: Muster, client: Client, ns: str) -> None:
+    """The installed chart's policy and binding, once the API server acts on them."""
+    await create(client, ns, "probe", active=False)
 
     async def refused() -> bool:
         try:
-            await reserve(cluster.admin, ns, "probe", dryRun="All")
+            await reserve(client, ns, "probe", dryRun="All")
         except ApiError as error:
             return REFUSAL in error.message
         return False
 
     await eventually(refused, what="the fence refuses")
-    yield
-    await cluster.applier.delete(documents)
 
 
 async def create(client: Client, ns: str, name: str, *, active: bool | None) -> None:
@@ -74,7 +66,6 @@ async def reserve(client: Client, ns: str, name: str, **params: str) -> None:
     await write(client, api.WORKLOADS.path(ns, name), condition(api.QUOTA_RESERVED, "True"), **params)
 
 
-@pytest.mark.usefixtures("fence")
 async def test_the_api_server_stores_the_fence_as_the_controller_demands_it(client: Client) -> None:
     """A default that a newer API server adds would end enforcement: it must show here first."""
     policy = json.loads(await client.request("GET", api.ADMISSION_POLICIES.path(name=NAME)))
@@ -83,7 +74,6 @@ async def test_the_api_server_stores_the_fence_as_the_controller_demands_it(clie
     assert binding["spec"] == EXPECTED_BINDING_SPEC(NAME)
 
 
-@pytest.mark.usefixtures("fence")
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
 @pytest.mark.parametrize("type_", [api.QUOTA_RESERVED, api.ADMITTED])
 async def test_an_inactive_workload_is_refused_in_every_version(
@@ -97,7 +87,6 @@ async def test_an_inactive_workload_is_refused_in_every_version(
     assert "until spec.active is true again" in refused.value.message
 
 
-@pytest.mark.usefixtures("fence")
 async def test_everything_else_passes(client: Client, ns: str) -> None:
     await create(client, ns, "ended", active=False)
     await evict(client, ns, "ended")
@@ -105,7 +94,6 @@ async def test_everything_else_passes(client: Client, ns: str) -> None:
     await reserve(client, ns, "waiting", dryRun="All")
 
 
-@pytest.mark.usefixtures("fence")
 async def test_an_admission_that_came_first_is_no_hindrance_to_eviction(client: Client, ns: str) -> None:
     """Kueue evicts in several writes, and the first ones leave the reservation as it is."""
     path = api.WORKLOADS.path(ns, "ended-late")
@@ -122,7 +110,6 @@ async def test_an_admission_that_came_first_is_no_hindrance_to_eviction(client: 
     await eventually(kueue_evicted, what="Kueue evicts")
 
 
-@pytest.mark.usefixtures("fence")
 async def test_a_workload_without_a_spec_is_not_held_up(client: Client, ns: str) -> None:
     """Its schema allows one. A condition that fails to evaluate would refuse every write of its status."""
     await create(client, ns, "bare", active=None)
