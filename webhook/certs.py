@@ -5,14 +5,14 @@ Lives and the renewal point are cert-manager's design for webhooks that sign for
 """
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Final
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -111,38 +111,46 @@ def sign_leaf(ca: Keypair, names: Sequence[str], now: int, life: int = LEAF_LIFE
 
 def read_ca_certificate(pem: bytes, now: int) -> x509.Certificate:
     """The CA certificate in ``pem``. Raises ValueError that says why it cannot be trusted as one, now."""
-    try:
+    with _garbage("it is no certificate in PEM"):
         certificate = x509.load_pem_x509_certificate(pem)
-    except (ValueError, UnsupportedAlgorithm):
-        raise ValueError("it is no certificate in PEM") from None
+        # The library reads all but the frame on demand: whoever uses the certificate must not be the first to ask.
+        extensions, _ = certificate.extensions, certificate.subject
+        start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     try:
-        basic = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value
+        basic = extensions.get_extension_for_class(x509.BasicConstraints).value
     except x509.ExtensionNotFound:
         raise ValueError("it is not a CA") from None
     if not basic.ca:
         raise ValueError("it is not a CA")
-    if not _millis(certificate.not_valid_before_utc) <= now < ends_at(certificate):
-        start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if not _millis(start) <= now < _millis(end):
         raise ValueError(f"it is valid from {start:%F %T} to {end:%F %T} UTC only")
-    try:
+    with _garbage("it is not signed by itself"):
         certificate.verify_directly_issued_by(certificate)
-    except (InvalidSignature, TypeError, UnsupportedAlgorithm) as error:
-        raise ValueError("it is not signed by itself") from error
     return certificate
 
 
 def read_ca(certificate_pem: bytes, key_pem: bytes, now: int) -> Keypair:
     """A CA with the key that belongs to it. Raises ValueError that says what is wrong with the pair."""
     certificate = read_ca_certificate(certificate_pem, now)
-    try:
+    with _garbage("its key is no unencrypted private key in PEM"):
         key = serialization.load_pem_private_key(key_pem, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise ValueError("its key is no unencrypted private key in PEM") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ValueError("its key is not an elliptic curve key")
     if key.public_key() != certificate.public_key():
         raise ValueError("the key belongs to another certificate")
     return Keypair(certificate, key)
+
+
+@contextmanager
+def _garbage(what: str) -> Iterator[None]:
+    """Any failure to read bytes that anybody may have written is a ValueError that says ``what`` they are not.
+
+    Any: InvalidVersion, DuplicateExtension and others are no ValueErrors, and the library's list of them grows.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(f"{what} ({type(error).__name__})") from error
 
 
 def _name(text: str) -> x509.Name:
