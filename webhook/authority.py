@@ -38,6 +38,10 @@ SETTLE: Final = 10.0
 _CONFIGURATIONS: Final = (api.MUTATING_WEBHOOKS, api.VALIDATING_WEBHOOKS)
 
 
+class _Overtaken(Exception):
+    """Another replica has changed what our answer was made from; the next pass reads it."""
+
+
 class _Secret(Meta):
     data: dict[str, str] | None = None
 
@@ -145,7 +149,7 @@ class Authority:
         for resource in _CONFIGURATIONS:
             try:
                 problem = await self._publish(resource, bundle)
-            except (ApiError, ClientError, msgspec.MsgspecError) as error:
+            except (ApiError, ClientError, msgspec.MsgspecError, _Overtaken) as error:
                 # What was in place still is, for all we know; and a leaf that is due must not wait for this.
                 problem, unknown = f"{resource.kind} {self._settings.configuration}: {error}", True
             if problem:
@@ -233,8 +237,6 @@ class Authority:
                 continue
             ours += 1
             if webhook.client_config and webhook.client_config.ca_bundle != encoded:
-                # The test binds the index to the entry: the list may have been replaced since it was read.
-                patch.append({"op": "test", "path": f"/webhooks/{index}/name", "value": webhook.name})
                 patch.append({"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": encoded})
         if not ours:
             return (
@@ -242,10 +244,20 @@ class Authority:
                 f"{settings.namespace}/{settings.service}"
             )
         if patch:
-            params = {"fieldManager": api.WEBHOOK_MANAGER}
-            await self._client.request("PATCH", path, params=params, body=patch, content_type=JSON_PATCH)
+            await self._write_bundle(path, found, bundle, patch)
             log.info("put the caBundle in place", extra={"kind": resource.kind, "webhook": settings.configuration})
         return None
+
+    async def _write_bundle(self, path: str, found: _Configuration, bundle: bytes, patch: list[dict[str, Any]]) -> None:
+        """Never an older bundle over a newer one, however slow we were: who publishes has written the Secret before, so
+        what it says after the configuration was read is at least as new as what stands there; and the write goes to
+        the very configuration that was read, which also binds the indices of ``patch`` to its entries."""
+        reading = rotation.read(_decoded(await self._read_secret()), self._client.time.now())
+        if reading.trust is None or reading.trust.bundle() != bundle:
+            raise _Overtaken("the CA's Secret has changed meanwhile")
+        unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": found.metadata.resource_version}
+        params = {"fieldManager": api.WEBHOOK_MANAGER}
+        await self._client.request("PATCH", path, params=params, body=[unchanged, *patch], content_type=JSON_PATCH)
 
     # --- the leaf ---------------------------------------------------------------------------------------------
 

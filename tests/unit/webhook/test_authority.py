@@ -4,6 +4,7 @@ import asyncio
 import base64
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
@@ -187,3 +188,38 @@ def test_only_strong_tls_is_spoken() -> None:
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
     assert all("GCM" in c["name"] or "CHACHA20" in c["name"] for c in context.get_ciphers())
     assert tls.server_context("1.3").minimum_version is ssl.TLSVersion.TLSv1_3
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH"], ids=["before-it-looks", "before-it-writes"])
+async def test_an_older_bundle_is_never_put_over_a_newer(
+    apiserver: ApiServer, start: Start, eventually: Eventually, connect: Connect, method: str
+) -> None:
+    """A replica that was slow has read the Secret as it was before another one changed it and told everybody."""
+    now = (await connect()).time.now()
+    older = rotation.Trust(certs.make_ca("old", now - certs.DAY))
+    newer = replace(older, next=certs.make_ca("new", now))
+    apiserver.put(SECRET, stored(older))
+    overtaken: list[int] = []
+
+    async def overtake(request: web.Request) -> None:
+        if (request.method, request.path) == (method, MUTATING) and not overtaken:
+            apiserver.put(SECRET, stored(newer))
+            for path in (MUTATING, VALIDATING):
+                configuration = apiserver.objects[path]
+                for webhook in configuration["webhooks"]:
+                    if "service" in webhook["clientConfig"]:
+                        webhook["clientConfig"]["caBundle"] = base64.b64encode(newer.bundle()).decode()
+                apiserver.put(path, configuration)
+            overtaken.append(apiserver.version)
+
+    apiserver.before = overtake
+    authority = await start()
+    await eventually(lambda: authority.trouble is None and authority.bundle == newer.bundle())
+    assert overtaken
+    later = [path for version, _, path, _ in apiserver.events if version > overtaken[0]]
+    assert MUTATING not in later
+    assert VALIDATING not in later
+
+
+def stored(trust: rotation.Trust) -> dict[str, dict[str, str]]:
+    return {"data": {key: base64.b64encode(value).decode() for key, value in trust.data().items() if value}}
