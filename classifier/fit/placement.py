@@ -14,6 +14,8 @@ _TOPOLOGY_REQUESTS: Final = (
     "kueue.x-k8s.io/podset-slice-required-topology",
     "kueue.x-k8s.io/podset-slice-required-topology-constraints",
 )
+#: Labels that the job controller gives each pod, whatever the template says.
+_OF_EACH_POD: Final = "batch.kubernetes.io/"
 
 
 def one_per_node(podset: Podset) -> bool:
@@ -61,12 +63,18 @@ def _takes_host_ports(spec: PodSpec) -> bool:
 
 
 def _selects_itself(term: PodAffinityTerm, podset: Podset) -> bool:
-    """Certain only on labels of the template: the job controller and others add more at pod creation."""
-    if term.mismatch_label_keys or term.namespace_selector is not None or term.label_selector is None:
+    """Certain only on labels of the template: the job controller and others add more at pod creation.
+
+    Keys to match or mismatch narrow the term by values that each pod gets then, so with them it proves nothing.
+    """
+    if term.match_label_keys or term.mismatch_label_keys:
+        return False
+    if term.namespace_selector is not None or term.label_selector is None:
         return False
     if term.namespaces and podset.namespace not in term.namespaces:
         return False
-    labels, selector = podset.labels, term.label_selector
+    labels = {key: value for key, value in podset.labels.items() if not key.startswith(_OF_EACH_POD)}
+    selector = term.label_selector
     return all(labels.get(key) == value for key, value in (selector.match_labels or {}).items()) and all(
         _surely_holds(expression, labels) for expression in selector.match_expressions or ()
     )

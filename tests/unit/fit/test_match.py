@@ -145,6 +145,8 @@ def ports(**port: int) -> list[dict[str, Any]]:
 
 
 SELF = {"matchLabels": {"app": "train"}}
+INDEX = "batch.kubernetes.io/job-completion-index"
+HAS_INDEX = {"key": INDEX, "operator": "In", "values": ["0"]}
 
 
 @pytest.mark.parametrize(
@@ -159,6 +161,13 @@ SELF = {"matchLabels": {"app": "train"}}
         (podset({"app": "train"}, affinity=apart(labelSelector=SELF, namespaces=["team"])), True),
         (podset({"app": "train"}, affinity=apart(labelSelector=SELF, namespaces=["other"])), False),
         (podset({"app": "train"}, affinity=apart(labelSelector=SELF, mismatchLabelKeys=["app"])), False),
+        # Which of the pods a label keyed by value keeps apart is decided when they are made.
+        (podset({"app": "train"}, affinity=apart(labelSelector=SELF, matchLabelKeys=["app"])), False),
+        (podset({"app": "train"}, affinity=apart(labelSelector={}, matchLabelKeys=[INDEX])), False),
+        (podset({"app": "train"}, affinity=apart(labelSelector=SELF, matchLabelKeys=[])), True),
+        # The job controller gives each pod its own.
+        (podset({INDEX: "0"}, affinity=apart(labelSelector={"matchLabels": {INDEX: "0"}})), False),
+        (podset({INDEX: "0"}, affinity=apart(labelSelector={"matchExpressions": [HAS_INDEX]})), False),
         (podset({"app": "other"}, affinity=apart(labelSelector=SELF)), False),
         (podset({"app": "train"}, affinity=apart()), False),  # no selector selects nothing
         (podset({"app": "train"}, affinity=apart(ZONE, labelSelector=SELF)), False),
@@ -176,6 +185,8 @@ def test_one_per_node(pods: Podset, alone: bool) -> None:
         (podset(), None),
         (podset({"app": "train"}, affinity=apart(labelSelector=SELF)), None),
         (podset(affinity=apart(labelSelector=SELF)), "anti-affinity"),
+        (podset({"app": "train"}, affinity=apart(labelSelector=SELF, matchLabelKeys=["app"])), "anti-affinity"),
+        (podset({"app": "train"}, affinity=apart(labelSelector=SELF, mismatchLabelKeys=["app"])), "anti-affinity"),
         (podset({"app": "train"}, affinity=apart(ZONE, labelSelector=SELF)), "anti-affinity"),
         (podset(nodeName="gpu-1"), "names its node"),
         (podset(volumes=[{"name": "v", "ephemeral": {}}]), "volume"),
