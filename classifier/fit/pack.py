@@ -87,7 +87,7 @@ def _most(requests: Amounts, pool: Pool) -> tuple[int | None, Limit | None]:
     limit: Limit | None = None
     for resource in sorted(requests, key=lambda name: (not is_extended(name), name == "pods", name)):
         figure = pool.upper.get(resource)
-        if figure is None and not pool.complete:
+        if figure is None and not pool.says_all_of(resource):
             continue
         offers, source = figure or (0, pool.source)
         pods = offers // requests[resource]
@@ -100,7 +100,7 @@ def _sure(requests: Amounts, pool: Pool) -> tuple[int | None, str]:
     sure: int | None = None
     for resource, needs in requests.items():
         offers = pool.lower.get(resource)
-        if offers is None and not pool.complete:
+        if offers is None and not pool.says_all_of(resource):
             return None, f"pool {pool.name} does not say how much {resource} a node has"
         pods = (offers or 0) // needs
         sure = pods if sure is None else min(sure, pods)

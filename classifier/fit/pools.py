@@ -51,6 +51,11 @@ class Pool:
     #: Labels of the live nodes: a live node that takes a pod refutes any declaration that it cannot.
     live_labels: list[Mapping[str, str]] = field(default_factory=list)
 
+    def says_all_of(self, resource: str) -> bool:
+        """Whether a node has 0 of it where no figure is known. Every kubelet takes pods, so a list without them is no
+        statement about them."""
+        return self.complete and resource != "pods"
+
 
 def pools_behind(flavor: ResourceFlavor, profiles: list[CapacityProfile], nodes: list[Node] | None) -> list[Pool]:
     """Every pool the profiles list for the flavor, then each live node of the flavor that belongs to none of them.
@@ -79,19 +84,19 @@ def _pool(
     lower = dict(figures)
     upper = {resource: Figure(value, source) for resource, value in figures.items()}
     complete = shape.allocatable_complete is True and readable(shape.allocatable)
+    lower.setdefault("pods", DEFAULT_PODS)
     for node in members:
         for resource, value in _offer(node).items():
-            if (resource in upper or complete) and value > upper.get(resource, Figure(0, source)).amount:
+            listed = resource in upper or (complete and resource != "pods")
+            if listed and value > upper.get(resource, Figure(0, source)).amount:
                 upper[resource] = Figure(value, f"Node/{node.name}")
-            if resource not in figures and not complete:
+            if resource not in figures and (not complete or resource == "pods"):
                 lower[resource] = min(value, lower.get(resource, value))
     for resource, value in legible(shape.daemon_set_reserve).items():
         if resource in upper:
             upper[resource] = Figure(max(0, upper[resource].amount - value), upper[resource].source)
         if resource in lower:
             lower[resource] = max(0, lower[resource] - value)
-    if not complete:
-        lower.setdefault("pods", DEFAULT_PODS)
     maximum = declared.max_nodes if declared.max_nodes is not None and declared.max_nodes >= 0 else None
     grown = maximum is not None and len(members) > maximum
     return Pool(

@@ -88,6 +88,33 @@ def test_a_resource_not_listed_is_absent_only_where_the_list_is_complete(complet
     assert gpus(1, 8, gpu_world(profile=told)).outcome is outcome
 
 
+NO_PODS = {"cpu": "94", GPU: "8"}
+
+
+@pytest.mark.parametrize("live", [{}, {"pods": "30"}, {"pods": "250"}])
+def test_how_many_pods_a_node_takes_is_never_left_out_on_purpose(live: dict[str, str]) -> None:
+    """No list of what a node has says 0 ``pods`` by not naming them, nor is the one node that stands the largest."""
+    told = profile().closed().mode("Enforce").pool(allocatable=NO_PODS, allocatableComplete=True)
+    nodes = [member().allocatable({**NO_PODS, **live})] if live else []
+    assert gpus(2, 8, gpu_world(*nodes, profile=told)).outcome is GROWS
+    many = job().queue("gpu").pods(300).requests({"cpu": "1m"}).done()
+    assert judge(many, gpu_world(*nodes, profile=told), now=0).outcome is UNKNOWN
+
+
+def test_kubelets_default_is_what_may_be_promised_of_pods() -> None:
+    told = profile().closed().pool(allocatable=NO_PODS, allocatableComplete=True)
+    small = job().queue("gpu").requests({"cpu": "1m"})
+    assert judge(small.pods(220).done(), gpu_world(profile=told), now=0).outcome is GROWS
+    assert judge(small.pods(221).done(), gpu_world(profile=told), now=0).outcome is UNKNOWN
+
+
+def test_declared_pods_bind() -> None:
+    told = profile().closed().pool(allocatable={**NO_PODS, "pods": 5}, allocatableComplete=True)
+    assert (
+        judge(job().queue("gpu").pods(11).requests({"cpu": "1m"}).done(), gpu_world(profile=told), 0).outcome is NEVER
+    )
+
+
 def test_live_nodes_tell_what_a_profile_leaves_out() -> None:
     told = profile().closed().pool(allocatable={GPU: "8"})
     asks = job().queue("gpu").pods(2).requests({GPU: 8, "cpu": 64}).done()
