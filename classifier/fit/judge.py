@@ -8,7 +8,7 @@ from classifier.fit.assign import assign
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import GangError
 from classifier.fit.kinds import PODSETS
-from classifier.fit.mode import asks_to_skip, ceiling, may_skip
+from classifier.fit.mode import asks_to_skip, ceiling, may_skip, wrong_modes
 from classifier.fit.skip import multikueue_check, why_not_judged
 from classifier.fit.verdict import Outcome, Verdict
 from classifier.fit.world import World
@@ -36,6 +36,7 @@ def judge(obj: Meta, world: World, now: int) -> Verdict:
     local_queue, queue, missing = _queues(obj, world)
     if local_queue is None or queue is None:
         return not_judged(Outcome.UNKNOWN, missing, notes, warn=True)
+    notes += wrong_modes(obj, local_queue, queue, world)
     limit = ceiling(local_queue, queue, world)
     if limit.mode == "Off":
         return not_judged(Outcome.SKIPPED, f"{api.PREFLIGHT_MODE} of {limit.source} is Off", notes)

@@ -79,6 +79,27 @@ def test_administrators_weaken_never_strengthen(policy: Builder[Any], mode: Mode
     assert not lax.denied
 
 
+@pytest.mark.parametrize("text", ["off", "OFF", "warn", "nonsense", "", " Off"])
+@pytest.mark.parametrize("kind", ["LocalQueue", "ClusterQueue", "Namespace", "Job"])
+def test_a_mode_that_is_none_weakens_nothing_and_is_told(kind: str, text: str) -> None:
+    objects: dict[str, Builder[Any]] = {
+        "LocalQueue": local_queue(),
+        "ClusterQueue": cluster_queue().group([GPU], "a100-scale"),
+        "Namespace": namespace(),
+    }
+    names = {"LocalQueue": "LocalQueue/gpu", "ClusterQueue": "ClusterQueue/gpu-a100", "Namespace": "Namespace/team"}
+    built = too_large() if kind in objects else too_large().annotate(api.PREFLIGHT_MODE, text)
+    more = [objects[kind].annotate(api.PREFLIGHT_MODE, text)] if kind in objects else []
+    told = f"{names.get(kind, 'job')}: muster.dev/preflight-mode: {text!r} is not Enforce, Warn or Off"
+    found = verdict(built, gpu_world(*more))
+    assert found.denied
+    assert found.warnings == [told]
+    assert verdict(built, gpu_world(*more, profile=gpu_profile().mode("Warn"))).warnings == [
+        told,
+        "preflight: gang needs 3 node(s) of gpupool (max 2): cannot fit",
+    ]
+
+
 @pytest.mark.parametrize("kind", ["LocalQueue", "ClusterQueue", "Namespace"])
 def test_off_is_not_judged(kind: str) -> None:
     objects: dict[str, Builder[Any]] = {
