@@ -42,10 +42,14 @@ class Mode(msgspec.Struct, frozen=True):
 
 
 class WriteOwner(NamedTuple):
-    """Patch the owner's annotations, guarded by its resourceVersion."""
+    """Patch the owner's annotations, guarded by its resourceVersion.
+
+    ``unmirror``: they take a mirror off, which wants one more look at the Workload, as putting it on does.
+    """
 
     annotations: Annotations
     void: Marker | None = None
+    unmirror: bool = False
 
 
 class WriteWorkload(NamedTuple):
@@ -136,7 +140,7 @@ def _next(facts: Facts, reading: Reading, live: Marker | None, dead: Marker | No
         return WriteWorkload(workload_changes, void=dead)
     stale = dead_mirror(facts.owner, live)
     if stale:
-        return WriteOwner(stale)
+        return WriteOwner(stale, unmirror=True)
     if live is not None:
         mirrored = facts.owner.annotation(api.ADMISSION_OUTCOME_OF) == mirror_of(live)
         if not mirrored and clock.settled(facts.workload) and facts.view.suspended(facts.owner):

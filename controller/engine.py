@@ -6,10 +6,12 @@ and actions to the other, and keeps the figures.
 
 import asyncio
 import logging
+from typing import Any
 
 from classifier import api, scope
 from classifier.clock import Standing
 from classifier.cluster.client import ApiError, Client, Unreachable
+from classifier.cluster.reflector import Reflector
 from classifier.instant import SECOND
 from classifier.objects import Meta, Workload
 from classifier.state.kinds import KINDS, view_of
@@ -43,6 +45,10 @@ log = logging.getLogger(__name__)
 
 #: A decision that waits to settle is looked at again this often even if nothing changes, milliseconds.
 SETTLE_AGAIN = 10 * SECOND
+#: While an outage is not seen to end one commit at a time is tried; the others look again this much later, ms.
+TRY_AGAIN = 5 * SECOND
+#: A watch silent for longer than this, seconds, may be dead: bookmarks come about once a minute.
+SILENCE = 120.0
 
 Key = str | OwnerKey
 
@@ -73,7 +79,8 @@ class Engine:
         self._profiles = ProfileStatus(client, self.cache, self.fence, metrics)
         self._figures = Figures(self.cache, metrics, self._now)
         self._told: dict[str, str] = {}
-        self._in_force: bool | None = None
+        self._fence_said: tuple[bool, str] | None = None
+        self._trying = False
         self._steps = 0
         self._reflectors = [*self.cache.reflectors, self.fence.policies, self.fence.bindings]
         metrics.watch_reflectors(self._reflectors)
@@ -113,28 +120,36 @@ class Engine:
         """Once a second: is the API server there, did its clock step, is the fence in force."""
         while True:
             # A channel of its own: what cannot be followed fails until it can, however few other requests there are.
-            if any(r.trouble for r in self.cache.reflectors):
+            # Only the Workloads' watch: it alone goes the way that Kueue's scheduler goes.
+            if self.cache.workloads.trouble:
                 self.outage.failed(WATCH)
             else:
                 self.outage.answered(WATCH)
-            if self._client.time.steps != self._steps:
-                self._steps = self._client.time.steps
-                log.warning("the API server's clock stepped; the recovery grace begins")
-                self.outage.begin_grace()
+            self._metrics.outage.set(self.outage.trial)
+            self._notice_step()
             self._fence_changed()
             await asyncio.sleep(1)
 
+    def _notice_step(self) -> None:
+        """Begin the grace if the server's clock has stepped: before any decision is made by it."""
+        if self._client.time.steps != self._steps:
+            self._steps = self._client.time.steps
+            log.warning("the API server's clock stepped; the recovery grace begins")
+            self.outage.begin_grace()
+
     def _fence_changed(self) -> None:
-        state = self.fence.state()
-        if state.in_force == self._in_force:
+        if not (self.fence.policies.synced and self.fence.bindings.synced):
             return
-        first, self._in_force = self._in_force is None, state.in_force
+        state = self.fence.state()
+        said = (state.in_force, state.reason)
+        if said == self._fence_said:
+            return
+        self._fence_said = said
         self._metrics.fence_in_force.set(1 if state.in_force else 0)
         if state.in_force:
             log.info("the fence is in force: deadlines are enforced")
         else:
-            log.log(
-                logging.INFO if first else logging.ERROR,
+            log.error(
                 "the fence is not in force: deadlines are reported, not enforced",
                 extra={"fence": self.fence.name, "reason": state.reason},
             )
@@ -155,6 +170,7 @@ class Engine:
     def _forget(self, key: str) -> None:
         self._deadlines.set(key, None)
         self._told.pop(key, None)
+        self._writer.forget(key)
         self._figures.forget(key)
 
     # --- one key ----------------------------------------------------------------------------------------------
@@ -169,7 +185,7 @@ class Engine:
         except ApiError as error:
             await self._failed(key, error)
         except Unreachable as error:
-            log.warning("no answer; the outcome is read before anything else is done", extra={"cause": str(error)})
+            self._say_failure(key, "no answer; the outcome is read before anything else is done", error)
             await self._read_again(key)
         except Exception:
             log.exception("cannot decide", extra={"key": str(key)})
@@ -178,16 +194,17 @@ class Engine:
             self._queue.forget(key)
 
     async def _failed(self, key: Key, error: ApiError) -> None:
-        if error.conflict:
-            self._metrics.conflicts.inc()
+        if error.conflict or error.missing:
+            # A 404 may be a proxy's: the watch tells of a real deletion, and then this key is forgotten.
             await self._read_again(key)
-        elif error.missing:
-            # Deleted under our hands; the watch will say so.
-            self._queue.forget(key)
         else:
-            remedy = "; upgrade the chart, whose roles grant it" if error.status == 403 else ""
-            log.warning("refused%s", remedy, extra={"key": str(key), "cause": str(error)})
+            self._say_failure(key, "refused", error)
             self._queue.retry(key, error.retry_after or 0.0)
+
+    def _say_failure(self, key: Key, what: str, error: Exception) -> None:
+        """Once a key until it succeeds: in an outage thousands of them fail again and again."""
+        level = logging.DEBUG if self._queue.failing(key) else logging.WARNING
+        log.log(level, what, extra={"key": str(key), "cause": str(error)})
 
     async def _read_again(self, key: Key) -> None:
         """After a write of unknown outcome, or a conflict: what stands there now decides."""
@@ -200,7 +217,7 @@ class Engine:
             if workload is not None and reference is not None and view is not None:
                 await self._writer.read_owner(view, workload.namespace, reference.name)
         except (ApiError, Unreachable) as error:
-            log.warning("cannot read it again yet", extra={"key": str(key), "cause": str(error)})
+            log.debug("cannot read it again yet", extra={"key": str(key), "cause": str(error)})
         self._queue.retry(key)
 
     async def _step(self, key: str) -> None:
@@ -209,30 +226,45 @@ class Engine:
             self._forget(key)
             return
         self._figures.looked_at(key, workload)
-        facts = await self._facts(workload)
+        reference = scope.owner_of(workload)
+        view = view_of(reference)
+        if reference is not None and view is not None and self.cache.owner(workload, reference) is None:
+            # The owner's watch may lag behind the Workload's: ask once before believing it is gone.
+            await self._writer.read_owner(view, workload.namespace, reference.name)
+        facts = self._facts(key)
         if facts is None:
             self._deadlines.set(key, None)
             self._figures.overdue.set(key, None)
+            self._figures.mirror_pending(key, False)
             return
-        mode = Mode(self.fence.state().in_force, self.outage.not_before, self._settings.notice)
-        decision = decide(facts, self._now(), mode)
+        decision = self._decide(facts)
         self._say_warnings(key, decision)
         await self._act(key, facts, decision)
 
-    async def _facts(self, workload: Workload) -> Facts | None:
-        reference = scope.owner_of(workload)
+    def _facts(self, key: str) -> Facts | None:
+        """Everything about one Workload as it is cached now; None if its wait is not ours to bound."""
+        workload = self.cache.workloads.objects.get(key)
+        reference = scope.owner_of(workload) if workload else None
         view = view_of(reference)
-        if reference is None or view is None or scope.why_never(workload):
+        if workload is None or reference is None or view is None or scope.why_never(workload):
             return None
         owner = self.cache.owner(workload, reference)
-        if owner is None:
-            # The owner's watch may lag behind the Workload's: ask once before believing it is gone.
-            owner = await self._writer.read_owner(view, workload.namespace, reference.name)
-            if owner is None or owner.uid != reference.uid:
-                return None
-        if scope.why_not_ours(owner):
+        if owner is None or scope.why_not_ours(owner):
             return None
         return Facts(workload, owner, view, self.cache.policies(workload))
+
+    def _decide(self, facts: Facts) -> Decision:
+        self._notice_step()
+        enforce = self.fence.state().in_force and self._blind() is None
+        return decide(facts, self._now(), Mode(enforce, self.outage.not_before, self._settings.notice))
+
+    def _blind(self) -> str | None:
+        """Why the copies that a commit rests on may be old; None if they are followed."""
+        vital: list[Reflector[Any]] = [self.cache.workloads, self.cache.local_queues, *self.cache.owners.values()]
+        for reflector in vital:
+            if reflector.trouble or reflector.age() > SILENCE:
+                return f"{reflector.resource.plural} cannot be followed: {reflector.trouble or 'silence'}"
+        return None
 
     async def _act(self, key: str, facts: Facts, decision: Decision) -> None:
         action = decision.action
@@ -241,7 +273,11 @@ class Engine:
         if self._figures.overdue.set(key, queue if overdue else None) and isinstance(action, Rest) and action.overdue:
             log.warning("past its deadline, not ended", extra={"workload": key, "reason": self._why_not()})
         match action:
-            case WriteOwner(annotations, _):
+            case WriteOwner(annotations, _, unmirror):
+                if unmirror and await self._writer.mirrors_live_decision(facts.owner):
+                    # Our copy of the Workload is the old one.
+                    self._queue.retry(key)
+                    return
                 await self._writer.annotate_owner(facts.view, facts.owner, annotations)
             case WriteWorkload(annotations, void):
                 await self._writer.annotate_workload(facts.workload, annotations)
@@ -249,14 +285,38 @@ class Engine:
                     self._metrics.voids.inc()
                     log.info("reactivated: the decision is void", extra={"workload": key, "attempt": void.attempt})
             case Commit():
-                if not await self._writer.commit(facts, action):
-                    # Only tried: nothing was changed, so no event will bring this key back.
-                    self._deadlines.set(key, self.outage.not_before)
+                await self._commit(key)
             case Mirror():
+                self._figures.mirror_pending(key, True)
                 if not await self._writer.mirror(facts, action):
                     self._deadlines.set(key, self._now() + SETTLE_AGAIN)
             case Rest(until, _):
                 self._rest(key, facts, decision, until)
+                await self._writer.tell_again(key)
+
+    async def _commit(self, key: str) -> None:
+        """Wait for the write's turn, then decide once more: fence, queue, clock and copy may have moved meanwhile."""
+        if self.outage.trial and self._trying:
+            self._deadlines.set(key, self._now() + TRY_AGAIN)
+            return
+        await self._writer.turn()
+        facts = self._facts(key)
+        decision = self._decide(facts) if facts else None
+        if facts is None or decision is None or not isinstance(decision.action, Commit):
+            self._queue.add(key)
+            return
+        self._trying = self.outage.trial
+        try:
+            ended = await self._writer.commit(facts, decision.action)
+        except ApiError as error:
+            if error.conflict:
+                self._metrics.conflicts.inc()
+            raise
+        finally:
+            self._trying = False
+        if not ended:
+            # Only tried: nothing was changed, so no event will bring this key back.
+            self._deadlines.set(key, self.outage.not_before)
 
     def _rest(self, key: str, facts: Facts, decision: Decision, until: int | None) -> None:
         marker = live_decision(facts.workload)
@@ -270,7 +330,9 @@ class Engine:
 
     def _why_not(self) -> str:
         state = self.fence.state()
-        return state.reason if not state.in_force else "recovery grace after an outage"
+        if not state.in_force:
+            return state.reason
+        return self._blind() or "recovery grace after an outage"
 
     def _say_warnings(self, key: str, decision: Decision) -> None:
         """A policy that cannot be read is said once for each Workload it concerns, and again when it changes."""
@@ -295,5 +357,8 @@ class Engine:
         if not dead or any(m is not None and not dead_mirror(owner, m) for m in decisions):
             return
         if scope.why_not_ours(owner):
+            return
+        if await self._writer.mirrors_live_decision(owner):
+            self._queue.retry(key)
             return
         await self._writer.annotate_owner(view, owner, dead)

@@ -18,7 +18,8 @@ def timed_out(
     """The Event to create. A second creation of it is refused with 409, which is what makes it happen once."""
     # Cut to what a name may hold; no part of one may end in a hyphen or be empty.
     stem = owner.name[:200].rstrip("-.")
-    digest = hashlib.sha256(f"{marker.uid}/{marker.attempt}".encode()).hexdigest()[:16]
+    # The time too: who loses the ledger begins to count attempts anew.
+    digest = hashlib.sha256(f"{marker.uid}/{marker.attempt}/{marker.at}".encode()).hexdigest()[:16]
     return {
         "apiVersion": api.EVENTS.api_version,
         "kind": api.EVENTS.kind,

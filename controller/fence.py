@@ -7,13 +7,16 @@ while. All times are the API server's.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from classifier import api, clock, fence
+from classifier import api, fence
 from classifier.cluster.client import Client
 from classifier.cluster.reflector import Reflector
 from classifier.fence import PolicyObject
-from classifier.instant import format_instant, instant_or_none
+from classifier.instant import SECOND, format_instant, instant_or_none
 from classifier.objects import Workload
+from controller.decide import live_decision
 
+#: Two machines' clocks may differ by this much, ms.
+CLOCK_SKEW: Final = 5 * SECOND
 REMEDY: Final = "upgrade or re-install the Muster chart"
 
 
@@ -78,20 +81,22 @@ class Fence:
 def overtaken(old: Workload | None, new: Workload) -> bool:
     """Whether an admission landed on a live decision: exactly what the fence forbids.
 
-    Quota reserved before the commit stays True until Kueue has stopped the job; only a condition that turned True
-    since counts. Without a copy from after the commit (a restart, a missed event) the condition's own time must be
-    later than the decision.
+    Only a condition that turned True *under* the decision counts: quota reserved before the commit stays True until
+    Kueue has stopped the job. Where no copy from after the commit is at hand (a restart, a relist), the condition's own
+    time has to tell; it is another clock's, in whole seconds, so only what is clearly later counts.
     """
-    marker = clock.committed(new)
+    marker = live_decision(new)
     if marker is None:
         return False
     for type_ in (api.QUOTA_RESERVED, api.ADMITTED):
         condition = new.condition(type_)
         if condition is None or not condition.true:
             continue
-        if old is not None and clock.committed(old) == marker:
-            if not old.is_true(type_):
-                return True
-        elif (instant_or_none(condition.last_transition_time) or 0) > marker.at:
+        known = old if old is not None and old.uid == new.uid else None
+        if known is not None and known.is_true(type_):
+            continue
+        if known is not None and live_decision(known) == marker:
+            return True
+        if (instant_or_none(condition.last_transition_time) or 0) > marker.at + CLOCK_SKEW:
             return True
     return False

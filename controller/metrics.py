@@ -62,6 +62,9 @@ class Metrics:
         self.fence_breaches = Counter(
             "muster_fence_breaches", "Committed Workloads seen admitted afterwards.", registry=registry
         )
+        self.outage = Gauge(
+            "muster_outage", "1 while an outage has not been seen to end: commits are only tried.", registry=registry
+        )
         self.leader = Gauge("muster_leader", "1 while this replica may act.", registry=registry)
         self.profile_ready = Gauge(
             "muster_profile_ready",

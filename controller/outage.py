@@ -10,7 +10,11 @@ from collections.abc import Callable
 
 
 class Outage:
-    """``after`` is in seconds, ``grace`` in milliseconds; ``now`` is the API server's time in milliseconds."""
+    """``after`` is in seconds, ``grace`` in milliseconds; ``now`` is the API server's time in milliseconds.
+
+    A channel is out when nothing on it was served for ``after`` while something was asked for. Each failure names its
+    ``subject``: what goes on failing although a trial passed is that object's own trouble, and no outage.
+    """
 
     def __init__(
         self, after: float, grace: int, now: Callable[[], int], monotonic: Callable[[], float] = time.monotonic
@@ -20,24 +24,35 @@ class Outage:
         self._now = now
         self._monotonic = monotonic
         self._failing_since: dict[str, float] = {}
+        self._served: dict[str, float] = {}
+        self._failing: set[tuple[str, str]] = set()
+        self._excused: set[tuple[str, str]] = set()
         self._out = False
         #: No commit before this instant.
         self.not_before = 0
 
-    def failed(self, channel: str, took: float = 0.0) -> None:
+    def failed(self, channel: str, subject: str = "", took: float = 0.0) -> None:
         """A request on ``channel`` found no answer, or the answer that the server cannot do its work (5xx).
 
-        ``took`` is how long it waited for that, in seconds: nothing was served in this time either.
+        ``took`` is how long it waited for that, in seconds: this one was not served in all that time.
         """
-        since = self._failing_since.setdefault(channel, self._monotonic() - took)
-        if self._monotonic() - since >= self._after:
+        if (channel, subject) in self._excused:
+            return
+        self._failing.add((channel, subject))
+        now = self._monotonic()
+        began = max(now - took, self._served.get(channel, now - took))
+        if now - self._failing_since.setdefault(channel, began) >= self._after:
             self._out = True
 
-    def answered(self, channel: str) -> None:
+    def answered(self, channel: str, subject: str = "") -> None:
         """A request on ``channel`` was served. Silence between a failure and this counts as failing."""
+        now = self._monotonic()
         since = self._failing_since.pop(channel, None)
-        if since is not None and self._monotonic() - since >= self._after:
+        if since is not None and now - since >= self._after:
             self._out = True
+        self._served[channel] = now
+        self._failing.discard((channel, subject))
+        self._excused.discard((channel, subject))
 
     @property
     def trial(self) -> bool:
@@ -48,6 +63,8 @@ class Outage:
         """A trial passed: the grace begins."""
         self._out = False
         self._failing_since.clear()
+        self._excused |= self._failing
+        self._failing.clear()
         self.begin_grace()
 
     def begin_grace(self) -> None:

@@ -9,6 +9,8 @@ K = TypeVar("K", bound=Hashable)
 
 #: First and longest pause after a failure of one key, seconds.
 BACKOFF: Final = (0.1, 30.0)
+#: Keys a worker works on before others get their turn in the event loop; one takes some 50 us, and there are many.
+STRETCH: Final = 5
 
 
 class WorkQueue(Generic[K]):
@@ -22,6 +24,7 @@ class WorkQueue(Generic[K]):
         self._failures: dict[K, int] = {}
         self._later: dict[K, asyncio.TimerHandle] = {}
         self._some = asyncio.Event()
+        self._unbroken = 0
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -49,6 +52,10 @@ class WorkQueue(Generic[K]):
             previous.cancel()
         self._later[key] = asyncio.get_running_loop().call_later(delay, self._due, key)
 
+    def failing(self, key: K) -> bool:
+        """Whether the key failed since it last succeeded."""
+        return key in self._failures
+
     def forget(self, key: K) -> None:
         """The key succeeded: its next failure starts small."""
         self._failures.pop(key, None)
@@ -73,6 +80,11 @@ class WorkQueue(Generic[K]):
                 if key in self._again:
                     self._again.discard(key)
                     self.add(key)
+            # A key with nothing to write never waits for anything: thousands of them must not hold up the loop.
+            self._unbroken += 1
+            if self._unbroken >= STRETCH:
+                self._unbroken = 0
+                await asyncio.sleep(0)
 
     def close(self) -> None:
         for handle in self._later.values():

@@ -160,7 +160,7 @@ def test_reactivation_voids_in_this_order_ledger_workload_mirror() -> None:
     assert ledger == WriteOwner({api.ADMISSION_CLOCK: new, api.ADMISSION_DEADLINE: at}, void=decision)
     assert workload_patch == WriteWorkload({api.ADMISSION_DEADLINE: at, api.COMMITTED: None}, void=decision)
     assert mirror == WriteOwner(
-        {api.ADMISSION_OUTCOME: None, api.ADMISSION_OUTCOME_OF: None, api.ADMISSION_MESSAGE: None}
+        {api.ADMISSION_OUTCOME: None, api.ADMISSION_OUTCOME_OF: None, api.ADMISSION_MESSAGE: None}, unmirror=True
     )
     assert rest == Rest(until=T0 + DAY + TIMEOUT)
 

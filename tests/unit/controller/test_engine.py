@@ -1,154 +1,29 @@
 """The whole controller against an API server in memory: what it writes, what it survives, what it says."""
 
-import asyncio
-import contextlib
-import time
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from classifier import api, clock
-from classifier.clock import Ledger, Marker
-from classifier.cluster.client import Client
-from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
-from classifier.instant import HOUR, MINUTE, format_instant, instant_or_none
-from controller.engine import Engine
-from controller.metrics import Metrics
-from controller.settings import parse
-from tests.apiserver import ApiServer, Call, Object, answer, serving
-from tests.builders import WorkloadBuilder, cluster_queue, job, local_queue, namespace, workload
-from tests.unit.cluster.conftest import write_kubeconfig
-
-JOB = api.JOBS.path("team", "train")
-WORKLOAD = api.WORKLOADS.path("team", "job-train-1a2b3")
-POLICY = api.ADMISSION_POLICIES.path(name="muster-fence")
-BINDING = api.ADMISSION_POLICY_BINDINGS.path(name="muster-fence")
-EVENTS = api.EVENTS.path("team")
-UID = "uid-of-job-train-1a2b3"
-
-
-class Cluster(ApiServer):
-    """Knows who wrote ``spec.active``, as managedFields tell."""
-
-    writer = "kubectl-patch"
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.writer = request.query.get("fieldManager", "kubectl-patch")
-        return await super().handle(request)
-
-    def _store(self, kind: str, path: str, obj: Object) -> Object:
-        before = self.objects.get(path, {}).get("spec", {}).get("active")
-        if obj.get("spec", {}).get("active") is not before:
-            fields = {"manager": self.writer, "operation": "Update", "fieldsV1": {"f:spec": {"f:active": {}}}}
-            obj["metadata"]["managedFields"] = [fields]
-        return super()._store(kind, path, obj)
-
-    def edit(self, path: str, change: Callable[[Object], object]) -> None:
-        """Somebody else writes."""
-        obj = self.objects[path]
-        self.writer = "kubectl-patch"
-        change(obj)
-        self.put(path, obj)
-
-    def annotations(self, path: str) -> dict[str, str]:
-        found: dict[str, str] = self.objects[path]["metadata"].get("annotations") or {}
-        return found
-
-    @property
-    def writes(self) -> list[Call]:
-        return [call for call in self.calls if call.method != "GET"]
-
-    @property
-    def events(self) -> list[Object]:
-        return [obj for path, obj in self.objects.items() if path.startswith(f"{EVENTS}/")]
-
-    @property
-    def mirrored(self) -> bool:
-        return api.ADMISSION_OUTCOME_OF in self.annotations(JOB)
-
-
-def committing(call: Call) -> bool:
-    return call.method == "PATCH" and call.path == WORKLOAD
-
-
-def mirroring(call: Call) -> bool:
-    return call.method == "PATCH" and call.path == JOB
-
-
-def now() -> int:
-    return int(time.time() * 1000)
-
-
-def overdue(cluster: Cluster, pending: WorkloadBuilder | None = None) -> None:
-    """A job that has waited for an hour under a bound of 30 min, with everything announced."""
-    since = now() - HOUR
-    ledger = clock.format_ledger(Ledger("uid-of-train", since))
-    deadline = format_instant(since + 30 * MINUTE)
-    builder = job().created(since).annotate(api.ADMISSION_CLOCK, ledger).annotate(api.ADMISSION_DEADLINE, deadline)
-    cluster.put(JOB, builder.raw())
-    cluster.put(WORKLOAD, (pending or workload()).created(since).annotate(api.ADMISSION_DEADLINE, deadline).raw())
-
-
-def fence(cluster: Cluster) -> None:
-    old = {"name": "muster-fence", "uid": "uid-of-fence", "creationTimestamp": format_instant(now() - HOUR)}
-    cluster.put(POLICY, {"metadata": dict(old), "spec": EXPECTED_POLICY_SPEC})
-    cluster.put(BINDING, {"metadata": dict(old), "spec": EXPECTED_BINDING_SPEC("muster-fence")})
-
-
-@pytest.fixture
-async def cluster() -> AsyncIterator[Cluster]:
-    """The fence, a queue that runs, a policy of 30 min on it."""
-    async with serving(Cluster()) as server:
-        assert isinstance(server, Cluster)
-        fence(server)
-        server.put(api.NAMESPACES.path(name="team"), namespace().raw())
-        server.put(api.CLUSTER_QUEUES.path(name="gpu-a100"), cluster_queue().raw())
-        queue = local_queue().running().annotate(api.ADMISSION_TIMEOUT, "30m")
-        server.put(api.LOCAL_QUEUES.path("team", "gpu"), queue.raw())
-        yield server
-
-
-class Controller:
-    """One life of the controller; ``value`` reads a figure of its metrics."""
-
-    def __init__(self, engine: Engine, metrics: Metrics) -> None:
-        self.engine = engine
-        self._metrics = metrics
-
-    def value(self, name: str, **labels: str) -> float:
-        found: float | None = self._metrics.registry.get_sample_value(name, labels)
-        return found or 0.0
-
-    async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
-            while not condition():  # noqa: ASYNC110  # the engine has no event for what is asked
-                await asyncio.sleep(0.005)
-
-
-@pytest.fixture
-def start(cluster: Cluster, tmp_path: Path) -> Any:
-    """Starts a controller on the cluster; leaving the block kills it."""
-
-    @contextlib.asynccontextmanager
-    async def started(*arguments: str) -> AsyncIterator[Controller]:
-        kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", cluster.url)
-        settings = parse(["--fence-settle=0s", "--recovery-grace=1ms", "--rate=0", *arguments])
-        metrics = Metrics()
-        async with await Client.connect(kubeconfig=kubeconfig) as client:
-            engine = Engine(client, settings, metrics)
-            task = asyncio.create_task(engine.run())
-            try:
-                yield Controller(engine, metrics)
-                assert not task.done(), task
-            finally:
-                engine.close()
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-
-    return started
+from classifier.clock import Marker
+from classifier.instant import MINUTE, instant_or_none
+from tests.apiserver import Call, answer
+from tests.builders import job, workload
+from tests.unit.controller.inmemory import (
+    BINDING,
+    EVENTS,
+    JOB,
+    UID,
+    WORKLOAD,
+    Cluster,
+    committing,
+    fence,
+    mirroring,
+    now,
+    overdue,
+)
 
 
 async def test_an_overdue_wait_is_ended_in_one_guarded_patch_then_told_and_mirrored(

@@ -231,9 +231,11 @@ async def test_once_breached_it_is_never_in_force_again(fence: Fence) -> None:
 AT = T0 + MINUTE
 
 
-def seen(*, marked: bool = True, active: bool = False, attempt: int = 1) -> WorkloadBuilder:
-    """A Workload; inactive and marked at AT unless told otherwise."""
-    builder = workload().active(active)
+def seen(
+    *, marked: bool = True, active: bool = False, attempt: int = 1, by: str = api.CONTROLLER_MANAGER
+) -> WorkloadBuilder:
+    """A Workload; inactive and marked at AT unless told otherwise; ``by`` owns ``spec.active``."""
+    builder = workload().active(active, by)
     if marked:
         marker = Marker(AT, attempt, builder.done().uid)
         builder.annotate(api.COMMITTED, clock.format_marker(marker))
@@ -259,12 +261,14 @@ CASES: dict[str, tuple[WorkloadBuilder | None, WorkloadBuilder, bool]] = {
     ),
     "False is not True": (seen(), reserved(seen(), AT + SECOND, status=False), False),
     "the copy before the commit had it": (reserved(seen(marked=False, active=True), T0), reserved(seen(), T0), False),
-    "between commit and our first look": (seen(marked=False, active=True), reserved(seen(), AT + SECOND), True),
+    "between commit and our first look": (seen(marked=False, active=True), reserved(seen(), AT + MINUTE), True),
+    "within what two clocks may differ": (seen(marked=False, active=True), reserved(seen(), AT + SECOND), False),
     "just before the commit": (seen(marked=False, active=True), reserved(seen(), AT - SECOND), False),
     "after a restart, reserved before": (None, reserved(seen(), T0), False),
     "after a restart, admitted afterwards": (None, reserved(seen(), AT + MINUTE, api.ADMITTED), True),
     "of an earlier attempt": (seen(), reserved(seen(attempt=2), T0), False),
     "reactivated, so no decision": (seen(), reserved(seen(active=True), AT + SECOND), False),
+    "a person paused it since": (None, reserved(seen(by="kubectl-edit"), AT + MINUTE), False),
     "no marker": (seen(), reserved(seen(marked=False), AT + SECOND), False),
     "another condition": (seen(), seen().condition(api.PODS_READY, True, at=AT + SECOND), False),
 }

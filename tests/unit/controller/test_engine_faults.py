@@ -1,0 +1,226 @@
+"""What went wrong between the guarded writes, found by attack: each a history that must end well."""
+
+import asyncio
+import logging
+import time
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from classifier import api, clock
+from classifier.clock import Ledger, Marker
+from classifier.instant import MINUTE, format_instant
+from tests.apiserver import Call, answer, status
+from tests.builders import job, local_queue, workload
+from tests.unit.controller.inmemory import (
+    BINDING,
+    EVENTS,
+    JOB,
+    UID,
+    WORKLOAD,
+    Cluster,
+    Controller,
+    committing,
+    now,
+    overdue,
+)
+
+
+def due_in(cluster: Cluster, millis: int) -> None:
+    """A job all of whose announcements are made, due so much later."""
+    overdue(cluster)
+    deadline = format_instant(now() + millis)
+    ledger = clock.format_ledger(Ledger("uid-of-train", now() - 30 * MINUTE + millis))
+    announced = {api.ADMISSION_CLOCK: ledger, api.ADMISSION_DEADLINE: deadline}
+    cluster.edit(JOB, lambda obj: obj["metadata"]["annotations"].update(announced))
+    cluster.edit(WORKLOAD, lambda obj: obj["metadata"]["annotations"].update({api.ADMISSION_DEADLINE: deadline}))
+
+
+def ended(cluster: Cluster) -> bool:
+    return cluster.objects[WORKLOAD]["spec"].get("active") is False
+
+
+async def in_force(controller: Controller) -> None:
+    await controller.until(lambda: controller.value("muster_fence_in_force") == 1)
+
+
+async def waits_for_its_turn(cluster: Cluster, controller: Controller, patch: pytest.MonkeyPatch) -> asyncio.Event:
+    """A commit has been decided and waits for a token, as after any 429; the event brings it."""
+    await in_force(controller)
+    token = asyncio.Event()
+    patch.setattr(controller.engine._writer._bucket, "take", token.wait)
+    await controller.until(lambda: controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 1)
+    assert not any(map(committing, cluster.calls))
+    return token
+
+
+async def test_a_stepped_clock_begins_the_grace_before_anything_is_decided_by_it(cluster: Cluster, start: Any) -> None:
+    """One answer an hour ahead, to a write of our own: the same key is decided again at once."""
+    due_in(cluster, 30 * MINUTE)
+    async with start("--recovery-grace=5m") as controller:
+        await in_force(controller)
+        cluster.headers["Date"] = formatdate(time.time() + 3600, usegmt=True)
+        queue = api.LOCAL_QUEUES.path("team", "gpu")
+        cluster.edit(queue, lambda obj: obj["metadata"]["annotations"].update({api.ADMISSION_TIMEOUT: "31m"}))
+        await controller.until(lambda: controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 1)
+        assert controller.engine.outage.not_before > now() + 60 * MINUTE
+    assert not ended(cluster)
+
+
+async def test_a_fence_that_goes_while_a_commit_waits_for_its_turn_stops_it(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    due_in(cluster, 2500)
+    async with start() as controller:
+        token = await waits_for_its_turn(cluster, controller, monkeypatch)
+        cluster.remove(BINDING)
+        await controller.until(lambda: controller.value("muster_fence_in_force") == 0)
+        token.set()
+        await controller.until(lambda: controller.engine._queue.idle)
+    assert not ended(cluster)
+
+
+async def test_a_queue_that_stops_while_a_commit_waits_for_its_turn_stops_it(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    due_in(cluster, 2500)
+    async with start() as controller:
+        token = await waits_for_its_turn(cluster, controller, monkeypatch)
+        stopped = local_queue().stopped(now()).annotate(api.ADMISSION_TIMEOUT, "30m")
+        cluster.put(api.LOCAL_QUEUES.path("team", "gpu"), stopped.raw())
+        local_queues = controller.engine.cache.local_queues
+        await controller.until(lambda: not local_queues.objects["team/gpu"].status.is_true(api.ACTIVE))
+        token.set()
+        await controller.until(lambda: "paused" in cluster.annotations(JOB)[api.ADMISSION_CLOCK])
+    assert not ended(cluster)
+
+
+async def test_a_404_that_is_no_deletion_loses_no_deadline(cluster: Cluster, start: Any) -> None:
+    due_in(cluster, 500)
+
+    async def once(request: web.Request) -> web.StreamResponse:
+        cluster.fault = None
+        return status(404, "NotFound", "the server could not find the requested resource")
+
+    cluster.fault, cluster.faulty = once, committing
+    async with start() as controller:
+        await controller.until(lambda: cluster.mirrored)
+    assert ended(cluster)
+
+
+async def test_one_job_that_cannot_be_written_is_no_outage_for_the_others(cluster: Cluster, start: Any) -> None:
+    """Somebody's webhook fails each update of one job: once a trial has passed, it is that job's own trouble."""
+    due_in(cluster, 2500)
+    bad = job("bad").created(now())
+    path = api.JOBS.path("team", "bad")
+    cluster.put(path, bad.raw())
+    waiting = workload("job-bad-1a2b3").created(now()).raw()
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "bad", "controller": True}
+    waiting["metadata"]["ownerReferences"] = [owner | {"uid": bad.raw()["metadata"]["uid"]}]
+    cluster.put(api.WORKLOADS.path("team", "job-bad-1a2b3"), waiting)
+    cluster.fault = answer(500, "InternalError", "failed calling webhook: context deadline exceeded")
+    cluster.faulty = lambda call: call.method == "PATCH" and call.path == path
+    async with start("--outage-after=1s", "--recovery-grace=1s") as controller:
+        await controller.until(lambda: cluster.mirrored)
+
+
+async def test_a_kind_that_cannot_be_followed_is_no_outage(cluster: Cluster, start: Any) -> None:
+    """The profiles' CRD goes away: what was known of them stands, and deadlines go on."""
+    due_in(cluster, 2500)
+    async with start("--outage-after=500ms", "--recovery-grace=30s") as controller:
+        await in_force(controller)
+        cluster.faulty = lambda call: call.method == "GET" and "capacityprofiles" in call.path
+        cluster.fault = answer(404, "NotFound", "the server could not find the requested resource")
+        cluster.cut_watches()
+        await controller.until(lambda: controller.engine.cache.profiles.trouble is not None)
+        await controller.until(lambda: cluster.mirrored)
+        assert controller.value("muster_outage") == 0
+
+
+async def test_a_mirror_is_not_taken_off_on_the_word_of_an_old_copy(cluster: Cluster, start: Any) -> None:
+    """Our watch of Workloads is silent; another leader commits and mirrors; that of jobs tells us of the mirror."""
+    due_in(cluster, 10 * MINUTE)
+    async with start() as controller:
+        await in_force(controller)
+        await controller.until(lambda: controller.engine._queue.idle)
+        cluster._watches[:] = [watch for watch in cluster._watches if "workloads" not in watch.collection]
+        committed = cluster.objects[WORKLOAD]
+        committed["metadata"]["annotations"][api.COMMITTED] = clock.format_marker(Marker(now(), 1, UID))
+        committed["metadata"].setdefault("labels", {})[api.JOB_UID] = "uid-of-train"
+        committed["spec"]["active"] = False
+        cluster.writer = api.CONTROLLER_MANAGER
+        cluster.put(WORKLOAD, committed)
+        mirror = {
+            api.ADMISSION_OUTCOME: api.OUTCOME_TIMED_OUT,
+            api.ADMISSION_OUTCOME_OF: f"{UID}/1",
+            api.ADMISSION_MESSAGE: "it was",
+        }
+        looks = sum(looking(call) for call in cluster.calls)
+        cluster.edit(JOB, lambda obj: obj["metadata"]["annotations"].update(mirror))
+        await controller.until(lambda: sum(looking(call) for call in cluster.calls) > looks)
+        assert cluster.mirrored
+
+
+def looking(call: Call) -> bool:
+    """The look before a mirror is taken off."""
+    return call.method == "GET" and "labelSelector" in call.query
+
+
+async def test_a_refused_event_holds_up_no_mirror_and_is_told_later(cluster: Cluster, start: Any) -> None:
+    due_in(cluster, 500)
+    cluster.fault = answer(403, "Forbidden", "exceeded quota: events")
+    cluster.faulty = lambda call: call.method == "POST" and call.path == EVENTS
+    async with start() as controller:
+        await controller.until(lambda: cluster.mirrored)
+        assert not cluster.events
+        cluster.fault = None
+        await controller.until(lambda: len(cluster.events) == 1)
+        await controller.until(lambda: controller.value("muster_pending_mirrors") == 0)
+
+
+async def test_a_pending_mirror_is_counted(cluster: Cluster, start: Any) -> None:
+    due_in(cluster, 500)
+    cluster.fault = answer(503, "ServiceUnavailable", "not now")
+    cluster.faulty = lambda call: call.method == "POST" and call.path == EVENTS
+    async with start() as controller:
+        await controller.until(lambda: controller.value("muster_pending_mirrors") == 1)
+        cluster.fault = None
+        await controller.until(lambda: controller.value("muster_pending_mirrors") == 0)
+
+
+async def test_a_controller_started_without_the_fence_says_why(
+    cluster: Cluster, start: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.remove(BINDING)
+    with caplog.at_level(logging.INFO):
+        async with start() as controller:
+            await controller.until(lambda: any("fence is not in force" in r.getMessage() for r in caplog.records))
+    (said,) = [record for record in caplog.records if "fence is not in force" in record.getMessage()]
+    assert said.levelno == logging.ERROR
+    assert "ValidatingAdmissionPolicyBinding muster-fence does not exist" in said.__dict__["reason"]
+
+
+async def test_thousands_of_keys_with_nothing_to_write_do_not_hold_up_the_loop(cluster: Cluster, start: Any) -> None:
+    async with start() as controller:
+        await in_force(controller)
+        queue = controller.engine._queue
+        for number in range(2000):
+            queue.add(f"team/none-{number}")
+        turns = 0
+        while len(queue):
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns > 10
+
+
+async def test_an_outage_floods_no_log(cluster: Cluster, start: Any, caplog: pytest.LogCaptureFixture) -> None:
+    due_in(cluster, 0)
+    cluster.fault = answer(500, "InternalError", "failed calling webhook vworkload.kb.io")
+    cluster.faulty = committing
+    with caplog.at_level(logging.WARNING):
+        async with start("--outage-after=10m") as controller:
+            await controller.until(lambda: sum(map(committing, cluster.calls)) >= 4)
+            del controller
+    assert len([record for record in caplog.records if record.getMessage() == "refused"]) == 1
