@@ -2,10 +2,13 @@
 
 So a group is impossible when each of its flavors is, and the podset when any of its groups is. Within a group the best
 flavor speaks, across groups the worst.
+
+What stands behind a flavor is told by every profile of it, whatever queue they name: the nodes are the same. Who speaks
+for the queue decides whether it is judged, and how strictly.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from classifier.fit.eligible import refusal
 from classifier.fit.faults import faults
@@ -17,7 +20,7 @@ from classifier.fit.pools import pools_behind
 from classifier.fit.requests import Amounts, fraction_in, pod_requests
 from classifier.fit.verdict import Outcome
 from classifier.fit.world import World
-from classifier.objects import CapacityProfile, ClusterQueue, ResourceGroup
+from classifier.objects import CapacityProfile, ClusterQueue, ResourceFlavor, ResourceGroup
 
 _GOOD = (Outcome.FITS, Outcome.FITS_AFTER_SCALE_UP)
 
@@ -37,6 +40,7 @@ def assign(podset: Podset, queue: ClusterQueue, world: World) -> Finding:
     groups = [_names(group) for group in _touched(queue, requests)]
     if not groups:
         return unknown(f"ClusterQueue {queue.name} covers nothing that {podset.name} requests")
+    assignment = _Assignment(podset, requests, groups, speaking, world)
     if fraction is not None:
         proof = Finding(
             outcome=Outcome.NEVER_FITS,
@@ -46,9 +50,9 @@ def assign(podset: Podset, queue: ClusterQueue, world: World) -> Finding:
             needs=fraction.quantity,
             advice=f"request whole {fraction.resource}",
         )
-        return _resting_on(proof, [name for names in groups for name in names], speaking)
+        return assignment.resting_on(proof, [name for names in groups for name in names])
     # A group nobody described says nothing, as long as another one does.
-    found = [_group(podset, requests, names, speaking, world) for names in groups]
+    found = [assignment.group(names) for names in groups]
     return worst([one for one in found if one.outcome is not Outcome.SKIPPED] or found)
 
 
@@ -62,73 +66,98 @@ def _names(group: ResourceGroup) -> list[str]:
     return list(dict.fromkeys(flavor.name for flavor in group.flavors or ()))
 
 
-def _group(
-    podset: Podset, requests: Amounts, names: list[str], speaking: list[CapacityProfile], world: World
-) -> Finding:
-    """The best flavor of the group: a promise, else what keeps a proof from being one, else the proof."""
-    if not any(profile.spec.flavor in names for profile in speaking):
-        return skipped(f"no CapacityProfile speaks for flavor {', '.join(names) or '(none)'}")
-    refused: list[Finding] = []
-    weighed: list[Finding] = []
-    for name in names:
-        one, eligible = _flavor(podset, requests, name, speaking, world)
-        (weighed if eligible else refused).append(one)
-    if not weighed:
-        return _resting_on(refused[0], names, speaking)
-    for outcome in (*_GOOD, Outcome.MISCONFIGURED, Outcome.UNKNOWN, Outcome.SKIPPED):
-        for one in weighed:
-            if one.outcome is outcome:
-                return one
-    nearest = max(weighed, key=lambda one: one.most)
-    usable = [one.flavor for one in weighed if one.flavor is not None]
-    return _resting_on(nearest, usable, speaking)
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    """One podset and the flavors, by resource group, of which it needs one each."""
 
+    podset: Podset
+    requests: Amounts
+    groups: list[list[str]]
+    speaking: list[CapacityProfile]
+    world: World
 
-def _flavor(
-    podset: Podset, requests: Amounts, name: str, speaking: list[CapacityProfile], world: World
-) -> tuple[Finding, bool]:
-    """The finding on one flavor, and whether Kueue may give the podset this flavor at all."""
-    flavor = world.flavors.get(name)
-    if flavor is None:
-        return replace(unknown(f"ResourceFlavor {name} is not found"), flavor=name), True
-    refused = refusal(podset.name, podset.spec, flavor)
-    if refused is not None:
-        proof = Finding(
-            outcome=Outcome.NEVER_FITS,
-            statement=refused.statement,
-            binding=refused.binding,
-            flavor=name,
-            needs=refused.needs or None,
-            limit=refused.limit,
-            source=f"ResourceFlavor/{name}",
-            advice=refused.advice,
+    def group(self, names: list[str]) -> Finding:
+        """The best flavor of the group: a promise, else what keeps a proof from being one, else the proof."""
+        if not any(profile.spec.flavor in names for profile in self.speaking):
+            return skipped(f"no CapacityProfile speaks for flavor {', '.join(names) or '(none)'}")
+        refused: list[Finding] = []
+        weighed: list[Finding] = []
+        beside = self._beside(names)
+        for name in names:
+            one, eligible = self._flavor(name, beside)
+            (weighed if eligible else refused).append(one)
+        if not weighed:
+            return self.resting_on(refused[0], names)
+        for outcome in (*_GOOD, Outcome.MISCONFIGURED, Outcome.UNKNOWN, Outcome.SKIPPED):
+            for one in weighed:
+                if one.outcome is outcome:
+                    return one
+        nearest = max(weighed, key=lambda one: one.most)
+        return self.resting_on(nearest, [one.flavor for one in weighed if one.flavor is not None])
+
+    def _beside(self, names: list[str]) -> Mapping[str, ResourceFlavor | None]:
+        """The flavors that the podset may get of the other groups."""
+        found: dict[str, ResourceFlavor | None] = {}
+        for name in (name for group in self.groups if group is not names for name in group):
+            flavor = self.world.flavors.get(name)
+            if flavor is None or refusal(self.podset.name, self.podset.spec, flavor) is None:
+                found[name] = flavor
+        return found
+
+    def _flavor(self, name: str, beside: Mapping[str, ResourceFlavor | None]) -> tuple[Finding, bool]:
+        """The finding on one flavor, and whether Kueue may give the podset this flavor at all."""
+        podset, flavor = self.podset, self.world.flavors.get(name)
+        if flavor is None:
+            return replace(unknown(f"ResourceFlavor {name} is not found"), flavor=name), True
+        refused = refusal(podset.name, podset.spec, flavor)
+        if refused is not None:
+            proof = Finding(
+                outcome=Outcome.NEVER_FITS,
+                statement=refused.statement,
+                binding=refused.binding,
+                flavor=name,
+                needs=refused.needs or None,
+                limit=refused.limit,
+                source=f"ResourceFlavor/{name}",
+                advice=refused.advice,
+            )
+            return proof, False
+        own = [profile for profile in self.speaking if profile.spec.flavor == name]
+        if not own:
+            return replace(unknown(f"no CapacityProfile speaks for flavor {name}"), flavor=name), True
+        if any(profile_mode(profile) == "Off" for profile in own):
+            return replace(skipped(f"preflight is Off for flavor {name}"), flavor=name), True
+        return self.resting_on(replace(self._weighed(flavor, beside), flavor=name), [name]), True
+
+    def _weighed(self, flavor: ResourceFlavor, beside: Mapping[str, ResourceFlavor | None]) -> Finding:
+        every = [profile for profile in self.world.profiles if profile.spec.flavor == flavor.name]
+        offer = Offer(
+            flavor,
+            pools_behind(flavor, every, self.world.nodes),
+            tuple(profile.name for profile in every if profile.spec.closed is not True),
+            beside,
         )
-        return proof, False
-    own = [profile for profile in speaking if profile.spec.flavor == name]
-    if not own:
-        return replace(unknown(f"no CapacityProfile speaks for flavor {name}"), flavor=name), True
-    if any(profile_mode(profile) == "Off" for profile in own):
-        return replace(skipped(f"preflight is Off for flavor {name}"), flavor=name), True
-    offer = Offer(
-        flavor,
-        pools_behind(flavor, own, world.nodes),
-        all(profile.spec.closed is True for profile in own),
-        tuple(profile.name for profile in own),
-    )
-    found = weigh(podset, requests, offer)
-    fault = next(iter(faults(flavor, own)), None)
-    if fault is not None and found.outcome not in _GOOD:
-        found = Finding(outcome=Outcome.MISCONFIGURED, statement=fault)
-    return _resting_on(replace(found, flavor=name), [name], speaking), True
+        found = weigh(self.podset, self.requests, offer)
+        fault = next(iter(faults(flavor, every)), None)
+        if fault is not None and found.outcome not in _GOOD:
+            return Finding(outcome=Outcome.MISCONFIGURED, statement=fault)
+        if found.outcome is Outcome.NEVER_FITS and len(self.groups) > 1:
+            # The pod's nodes must be of one flavor of each group, and any of those may be described by the others.
+            return unknown(
+                f"{found.statement}, but {self.podset.name} takes flavors of {len(self.groups)} resource groups, "
+                "which are not judged together",
+                found.binding,
+            )
+        return found
 
-
-def _resting_on(found: Finding, flavors: list[str], speaking: list[CapacityProfile]) -> Finding:
-    """With the profiles that speak for these flavors. A flavor without any takes the licence to deny."""
-    own = [profile for profile in speaking if profile.spec.flavor in flavors]
-    spoken_for = {profile.spec.flavor for profile in own}
-    return replace(
-        found,
-        profiles=tuple(dict.fromkeys(profile.name for profile in own)),
-        mode=weakest([profile_mode(profile) for profile in own]) if own else None,
-        licensed=all(name in spoken_for for name in flavors) and all(p.spec.closed is True for p in own),
-    )
+    def resting_on(self, found: Finding, flavors: list[str]) -> Finding:
+        """With the profiles that speak for these flavors. A flavor without any takes the licence to deny."""
+        own = [profile for profile in self.speaking if profile.spec.flavor in flavors]
+        spoken_for = {profile.spec.flavor for profile in own}
+        every = [profile for profile in self.world.profiles if profile.spec.flavor in flavors]
+        return replace(
+            found,
+            profiles=tuple(dict.fromkeys(profile.name for profile in own)),
+            mode=weakest([profile_mode(profile) for profile in own]) if own else None,
+            licensed=all(name in spoken_for for name in flavors) and all(p.spec.closed is True for p in every),
+        )

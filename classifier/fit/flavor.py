@@ -1,5 +1,6 @@
 """One podset against one flavor: match its pools, pack, and say what binds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from classifier.fit.eligible import tolerations
@@ -17,12 +18,15 @@ from classifier.quantity import format_amount, is_extended
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A flavor as the queue offers it: its pools, and whether its profiles say that they are all there is."""
+    """A flavor as the queue offers it: its pools, and the profiles that do not say that they are all there is.
+
+    ``beside``: the flavors, by name, that other resource groups may add; None for one that is not found.
+    """
 
     flavor: ResourceFlavor
     pools: list[Pool]
-    closed: bool
-    profiles: tuple[str, ...]
+    open: tuple[str, ...]
+    beside: Mapping[str, ResourceFlavor | None]
 
 
 def weigh(podset: Podset, requests: Amounts, offer: Offer) -> Finding:
@@ -30,15 +34,15 @@ def weigh(podset: Podset, requests: Amounts, offer: Offer) -> Finding:
     if not offer.pools:
         return unknown(f"flavor {offer.flavor.name} has no pool")
     alone = one_per_node(podset)
-    rooms = [room(requests, alone, pool, *_match(podset, pool, offer.flavor)) for pool in offer.pools]
+    rooms = [room(requests, alone, pool, *_match(podset, pool, offer)) for pool in offer.pools]
     most = capacity(rooms)
     if most is not None and most < podset.min_count:
         proof = _proof(podset, requests, rooms, most)
-        return proof if offer.closed else _open(proof, offer)
+        return _open(proof, offer) if offer.open else proof
     return _promise(podset, rooms, most, offer)
 
 
-def _match(podset: Podset, pool: Pool, flavor: ResourceFlavor) -> tuple[Match, str]:
+def _match(podset: Podset, pool: Pool, offer: Offer) -> tuple[Match, str]:
     spec = podset.spec
     match, why = match_pod(spec, pool.labels)
     if match is Match.NO and any(match_pod(spec, Labels(live, True))[0] is Match.YES for live in pool.live_labels):
@@ -47,10 +51,15 @@ def _match(podset: Podset, pool: Pool, flavor: ResourceFlavor) -> tuple[Match, s
         return match, f"{podset.name} selects {why}, which pool {pool.name} does not have"
     if match is Match.UNKNOWN:
         return match, f"pool {pool.name} does not say whether its nodes meet {why}"
-    taint = untolerated(pool.taints, tolerations(spec, flavor))
+    taint = untolerated(pool.taints, tolerations(spec, offer.flavor))
     if taint is not None:
         # A toleration can still be added when the pod is created, so this is no proof (capacity.md §3.12b).
         return Match.UNKNOWN, f"{podset.name} does not tolerate {show_taint(taint)} of pool {pool.name}"
+    for name, other in offer.beside.items():
+        labels = (other.spec.node_labels if other and other.spec else None) or {}
+        if other is None or not labels.items() <= pool.labels.known.items():
+            # Kueue puts the labels of every flavor it gives on the pod.
+            return Match.UNKNOWN, f"pool {pool.name} does not say whether its nodes are those of flavor {name}"
     return Match.YES, ""
 
 
@@ -147,11 +156,10 @@ def _why_not_sure(podset: Podset, rooms: list[Room], most: int | None, held: int
 
 def _open(proof: Finding, offer: Offer) -> Finding:
     """In an open world other pools may exist: the same numbers, no verdict."""
-    names = ", ".join(offer.profiles)
     return replace(
         proof,
         outcome=Outcome.UNKNOWN,
-        statement=f"{proof.statement}, and {names} is not closed: there may be other pools",
+        statement=f"{proof.statement}, and {', '.join(offer.open)} is not closed: there may be other pools",
         advice=None,
     )
 

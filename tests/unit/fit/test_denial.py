@@ -194,28 +194,6 @@ def test_no_flavor_at_all_denies_only_where_each_is_enforced() -> None:
     assert verdict(nowhere, gpu_world()).denied
 
 
-# Two groups: the podset needs one flavor of each.
-
-
-def test_a_group_ruled_out_rules_out_the_podset() -> None:
-    queue = cluster_queue().group(["cpu", "memory"], "default").group([GPU], "a100-scale")
-    cluster = gpu_world(queue, flavor("default"))
-    asks = too_large().requests({"cpu": 1, GPU: 8})
-    assert verdict(asks, cluster).denied  # nobody described the first group: the second decides
-    assert verdict(asks.pods(2), cluster).outcome is Outcome.FITS_AFTER_SCALE_UP
-    cpu_only = job().queue("gpu").pods(300).requests({"cpu": 1})
-    assert verdict(cpu_only, cluster).outcome is Outcome.SKIPPED
-
-
-def test_the_worst_group_speaks() -> None:
-    queue = cluster_queue().group(["cpu"], "default").group([GPU], "a100-scale")
-    small = profile("cpu", "default").closed().mode("Enforce").pool("cpupool", 1, {"cpu": "4", "pods": 10, GPU: 8})
-    cluster = gpu_world(queue, flavor("default").node_labels(agentpool="cpupool"), small)
-    found = verdict(too_large().pods(2).requests({"cpu": 3, GPU: 8}), cluster)
-    assert found.denied
-    assert found.pod_sets[0].flavor == "default"
-
-
 # Profiles at fault deny nothing.
 
 
@@ -250,14 +228,6 @@ def test_a_profile_at_fault_is_named_and_denies_nothing(told: ProfileBuilder, fa
     assert found.reason == f"CapacityProfile gpu-a100-8: {fault}"
     assert not found.denied
     assert found.warnings
-
-
-def test_two_profiles_cannot_both_close_a_flavor() -> None:
-    second = profile("second").closed().mode("Enforce").pool("second", 1, labels={"agentpool": "gpupool"})
-    found = verdict(too_large().pods(9), gpu_world(second))
-    assert found.outcome is Outcome.MISCONFIGURED
-    assert found.reason == "CapacityProfiles gpu-a100-8, second each say that flavor a100-scale is closed"
-    assert verdict(too_large(), gpu_world(second)).outcome is Outcome.FITS_AFTER_SCALE_UP
 
 
 # Objects nobody judges.
