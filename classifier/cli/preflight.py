@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
-
 from classifier import api
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit
@@ -83,12 +81,7 @@ def jobs_in(sources: list[str], namespace: str) -> Iterator[Meta]:
         if resource != api.JOBS and not _names_queue(document):
             continue
         check_quantities(document)
-        if resource is not None:
-            yield document.decode(resource, namespace)
-        else:
-            job = msgspec.convert(document.body, Meta)
-            job.metadata.namespace = job.metadata.namespace or namespace
-            yield job
+        yield document.decode(resource, namespace)
 
 
 def _names_queue(document: Document) -> bool:

@@ -4,7 +4,6 @@ Errors name the file, the number of the document and its line. Kinds we do not r
 name the last wins, with a warning.
 """
 
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,32 +15,13 @@ import yaml
 from classifier import api
 from classifier.api import Resource
 from classifier.cluster.snapshot import TYPES, Snapshot
+from classifier.cluster.yamltext import YamlError, documents
 from classifier.objects import Meta
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _BY_KIND: Final = {(r.api_version, r.kind): r for r in TYPES}
 #: Kueue serves both versions with the same fields, for what we read of these kinds.
 _SAME_IN_V1BETA1: Final = {api.RESOURCE_FLAVORS, api.ADMISSION_CHECKS, api.PROVISIONING_REQUEST_CONFIGS}
-
-_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Loader(_Base):  # type: ignore[misc]  # the base is chosen at run time
-    """YAML as kubectl reads it: no dates and no numbers of base 60, which stay text there."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":int", ":float"))]
-    for first, resolvers in _Base.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+|0o?[0-7]+)\Z"), list("-+0123456789")
-)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z"),
-    list("-+.0123456789"),
-)
 
 
 class FileError(Exception):
@@ -72,21 +52,24 @@ class Document(NamedTuple):
                 )
         return found
 
-    def decode(self, resource: Resource, namespace: str) -> Meta:
-        """The object, in ``namespace`` where it names none itself."""
+    def decode(self, resource: Resource | None, namespace: str) -> Meta:
+        """The object, in ``namespace`` where it names none itself. Without a ``resource`` its metadata alone."""
+        type_: type[Meta] = TYPES[resource] if resource is not None else Meta
         try:
             # By way of JSON, for fields that are kept as they came (msgspec.Raw).
-            obj: Meta = msgspec.json.decode(msgspec.json.encode(self.body), type=TYPES[resource])
-        except (msgspec.MsgspecError, TypeError, RecursionError) as error:
-            name = (
-                (self.body.get("metadata") or {}).get("name") if isinstance(self.body.get("metadata"), dict) else None
-            )
-            raise FileError(f"{self.where}: {self.kind} {name or 'without a name'}: {error}") from None
+            obj = msgspec.json.decode(msgspec.json.encode(self.body), type=type_)
+        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise FileError(f"{self.where}: {self.kind} {self._name or 'without a name'}: {error}") from None
         if not obj.name and not obj.metadata.generate_name:
             raise FileError(f"{self.where}: {self.kind} without metadata.name")
-        if resource.namespaced and not obj.metadata.namespace:
+        if (resource is None or resource.namespaced) and not obj.metadata.namespace:
             obj.metadata.namespace = namespace
         return obj
+
+    @property
+    def _name(self) -> str:
+        metadata = self.body.get("metadata")
+        return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
 def read_documents(sources: Iterable[str]) -> Iterator[Document]:
@@ -113,69 +96,79 @@ def load(sources: Iterable[str], namespace: str) -> Snapshot:
 
 def _texts(source: str) -> Iterator[tuple[str, str]]:
     if source == "-":
-        yield "standard input", sys.stdin.read()
+        # Bytes, for what the terminal's encoding makes of them is not what the file says.
+        yield "standard input", _text("standard input", sys.stdin.buffer.read())
         return
     path = Path(source)
     try:
+        files = [path]
         if path.is_dir():
             files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
             if not files:
                 raise FileError(f"{source}: no {', '.join(SUFFIXES)} file in this folder")
-            for file in files:
-                yield str(file), file.read_text("utf-8")
-        else:
-            yield source, path.read_text("utf-8")
     except OSError as error:
-        raise FileError(f"{source}: {error.strerror or error}; name a file, a folder or - for standard input") from None
+        raise _unreadable(path, error) from None
+    for file in files:
+        try:
+            body = file.read_bytes()
+        except OSError as error:
+            raise _unreadable(file, error) from None
+        yield str(file), _text(str(file), body)
+
+
+def _unreadable(path: Path, error: OSError) -> FileError:
+    return FileError(f"{path}: {error.strerror or error}; name a file, a folder or - for standard input")
+
+
+def _text(name: str, body: bytes) -> str:
+    try:
+        return body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileError(f"{source}: not text in UTF-8 (byte {error.start}); name a YAML or JSON file") from None
+        raise FileError(f"{name}: not text in UTF-8 (byte {error.start}); name a YAML or JSON file") from None
 
 
 def _documents(name: str, text: str) -> Iterator[Document]:
-    """Compose, note each node's line, construct. PyYAML tells lines only on nodes."""
-    number = 0
-    loader = _Loader(text)
     try:
-        while loader.check_node():
-            number += 1
-            node = loader.get_node()
-            body = loader.construct_document(node)
-            yield from _objects(name, number, node, body)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        at = f"line {mark.line + 1}, column {mark.column + 1}" if mark else f"document {number + 1}"
-        raise FileError(f"{name}: {at}: {error.problem or error.context or 'not YAML'}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise FileError(f"{name}: document {number + 1}: {error}") from None
-    finally:
-        loader.dispose()
+        for number, node, body in documents(text):
+            if body is not None:
+                place = f"{name}: document {number}"
+                yield from _objects(place, f"{place} (line {_line(node)})", node, body)
+    except YamlError as error:
+        raise FileError(f"{name}: {error}") from None
 
 
-def _objects(name: str, number: int, node: Any, body: Any) -> Iterator[Document]:
-    where = f"{name}: document {number} (line {node.start_mark.line + 1})"
-    if body is None:
-        return
+def _objects(place: str, where: str, node: yaml.Node | None, body: Any) -> Iterator[Document]:
+    """The object, or those of a list. ``place`` names the document and the way into it, ``where`` its line too."""
     if not isinstance(body, dict):
         raise FileError(f"{where}: a {type(body).__name__} where an object with apiVersion and kind is expected")
     if not isinstance(body.get("kind"), str) or not isinstance(body.get("apiVersion"), str):
         raise FileError(f"{where}: no apiVersion and kind; is this a Kubernetes object?")
-    items = body.get("items")
-    if not (body["kind"].endswith("List") and ("items" in body)):
+    if not (body["kind"].endswith("List") and "items" in body):
         yield Document(where, body)
         return
-    lines = _item_lines(node)
-    for index, item in enumerate(items or ()):
-        line = f" (line {lines[index]})" if index < len(lines) else ""
-        place = f"{name}: document {number}, item {index + 1}{line}"
-        if not isinstance(item, dict):
-            raise FileError(f"{place}: a {type(item).__name__} where an object is expected")
-        # A typed list may leave kind and version to the list.
-        kind = {"kind": body["kind"].removesuffix("List"), "apiVersion": body["apiVersion"]}
-        yield Document(place, item if body["kind"] == "List" or "kind" in item else kind | item)
+    items = body["items"]
+    if items is None:
+        return
+    if not isinstance(items, list):
+        raise FileError(f"{where}: {body['kind']}: items: a {type(items).__name__} where a list is expected")
+    nodes = _item_nodes(node)
+    # A typed list may leave kind and version to the list.
+    common = {} if body["kind"] == "List" else {k: body[k].removesuffix("List") for k in ("kind", "apiVersion")}
+    for index, item in enumerate(items):
+        child = nodes[index] if index < len(nodes) else None
+        inner = f"{place}, item {index + 1}"
+        line = f" (line {_line(child)})" if child is not None else ""
+        if isinstance(item, dict) and "kind" not in item:
+            item = common | item
+        yield from _objects(inner, f"{inner}{line}", child, item)
 
 
-def _item_lines(node: Any) -> list[int]:
-    for key, value in node.value:
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _item_nodes(node: yaml.Node | None) -> list[yaml.Node]:
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if key.value == "items" and isinstance(value, yaml.SequenceNode):
-            return [child.start_mark.line + 1 for child in value.value]
+            return list(value.value)
     return []

@@ -1,5 +1,6 @@
 """``muster preflight``, offline."""
 
+import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -103,9 +104,7 @@ def test_the_world_in_a_folder_and_as_lists(muster: Muster, write: Write) -> Non
 
 
 def test_standard_input(muster: Muster, write: Write, world: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import io
-
-    monkeypatch.setattr("sys.stdin", io.StringIO(yaml.safe_dump(gang())))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(gang()).encode())))
     assert muster("preflight", "-f", "-", "--with", world).code == 0
     both = muster("preflight", "-f", "-", "--with", "-")
     assert both.code == 2
