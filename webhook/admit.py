@@ -17,11 +17,16 @@ def answer(verdict: Verdict, notices: Sequence[str] = ()) -> Answer:
     """
     own = [n for n in notices if n.startswith("job:")]
     others = [n for n in notices if not n.startswith("job:")]
-    warnings = tuple(f"muster: {text}" for text in (*own, *verdict.warnings, *others))
+    allowed = told((*own, *verdict.warnings, *others))
     if not verdict.denied:
-        return Answer(warnings=warnings)
+        return allowed
     causes = tuple(_cause(p) for p in verdict.pod_sets if p.verdict is Outcome.NEVER_FITS)
-    return Answer(denial=Denial(verdict.line, causes), warnings=warnings)
+    return Answer(denial=Denial(verdict.line, causes), warnings=allowed.warnings)
+
+
+def told(notices: Sequence[str]) -> Answer:
+    """Allowed, with what there is to say."""
+    return Answer(warnings=tuple(f"muster: {text}" for text in notices))
 
 
 def _cause(podset: PodSetVerdict) -> Cause:

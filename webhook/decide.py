@@ -40,22 +40,28 @@ class Reviewer:
         self._judge = judge
         self._time = time
         self._metrics = metrics
+        self._judging = False
+
+    @property
+    def judging(self) -> bool:
+        """Whether there was a profile when we last looked. Without one nobody has asked to have jobs judged, and what
+        keeps us from it is no news to those who submit them."""
+        return self._judging
 
     async def mutate(self, request: Request) -> Answer:
         """Stamps for a job that a policy touches; Muster's keys taken off a copied manifest; else nothing."""
-        try:
-            obj = self._reviewed(request)
-        except kinds.Unreadable:
-            return ALLOWED  # the validating review tells the user
+        obj, unreadable = self._created(request)
         if obj is None:
             return ALLOWED
+        if unreadable or why_not_ours(obj):
+            return Answer(stamp.strip(obj))
         now = self._time.now()
         current = obj.metadata.annotations or {}
         queue = obj.label(api.QUEUE_NAME)
         if not queue:
             return Answer(stamp.patch(obj, {}))
         try:
-            view = await self._snapshot.view(obj.namespace, queue)
+            view = await self._view(obj.namespace, queue)
         except Unavailable:
             return Answer(stamp.patch(obj, stamp.kept(current, now)))
         timeout = timeout_of(current, view.policies).timeout
@@ -67,37 +73,49 @@ class Reviewer:
         )
 
     async def validate(self, request: Request) -> Answer:
-        """Denied where the verdict denies; warned where it warns; allowed."""
-        try:
-            obj = self._reviewed(request)
-        except kinds.Unreadable as error:
+        """Denied where the verdict denies; warned where it warns; allowed. No profile, no verdict; but a duration that
+        cannot be read is told to everybody."""
+        obj, unreadable = self._created(request)
+        if unreadable:
             self._metrics.errors.labels("object").inc()
-            return Answer(warnings=(f"muster: this {request.kind.kind} cannot be read: {error}",))
         queue = obj.label(api.QUEUE_NAME) if obj else None
-        if obj is None or not queue:
+        if obj is None or not queue or why_not_ours(obj):
             return ALLOWED
         try:
-            view = await self._snapshot.view(obj.namespace, queue)
+            view = await self._view(obj.namespace, queue)
         except Unavailable as error:
             if not request.dry_run:
                 self._metrics.skipped.labels(error.cause).inc()
-            return Answer(warnings=(f"muster: {error}",))
+            return Answer(warnings=(f"muster: {error}",) if self._judging else ())
+        notices = timeout_of(obj.metadata.annotations, view.policies).warnings
+        if not view.policies.profiles:
+            return admit.told(notices)
+        if unreadable:
+            return admit.told((f"this {request.kind.kind} cannot be read: {unreadable}", *notices))
         verdict = self._judge(obj, view.world, self._time.now())
         self._record(request, obj, verdict, view)
-        return admit.answer(verdict, timeout_of(obj.metadata.annotations, view.policies).warnings)
+        return admit.answer(verdict, notices)
 
-    def _reviewed(self, request: Request) -> Meta | None:
-        """The object to decide about, or None where nothing is to be decided. Raises :class:`kinds.Unreadable`."""
+    def _created(self, request: Request) -> tuple[Meta | None, kinds.Unreadable | None]:
+        """The object that is to be created, and why only its metadata can be read; None for what is not looked into."""
         if request.operation != "CREATE" or request.sub_resource:
-            return None
-        obj = kinds.decode(request.kind.group, request.kind.version, request.kind.kind, request.object)
-        if obj is None or why_not_ours(obj):
-            return None
-        obj.metadata.namespace = obj.metadata.namespace or request.namespace
-        return obj
+            return None, None
+        unreadable = None
+        try:
+            obj = kinds.decode(request.kind.group, request.kind.version, request.kind.kind, request.object)
+        except kinds.Unreadable as error:
+            obj, unreadable = kinds.metadata(request.object), error
+        if obj is not None:
+            obj.metadata.namespace = obj.metadata.namespace or request.namespace
+        return obj, unreadable
+
+    async def _view(self, namespace: str, queue: str) -> View:
+        view = await self._snapshot.view(namespace, queue)
+        self._judging = bool(view.world.profiles)
+        return view
 
     def _record(self, request: Request, obj: Meta, verdict: Verdict, view: View) -> None:
-        if request.dry_run or not view.policies.profiles:
+        if request.dry_run:
             return
         fields = {
             "kind": request.kind.kind,

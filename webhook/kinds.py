@@ -14,6 +14,7 @@ _DECODERS: Final = {
     (view.resource.group, view.resource.version, view.resource.kind): msgspec.json.Decoder(view.type_)
     for view in KINDS.values()
 }
+_metadata: Final = msgspec.json.Decoder(Meta)
 
 
 class Unreadable(Exception):
@@ -36,3 +37,11 @@ def decode(group: str, version: str, kind: str, raw: msgspec.Raw) -> Meta | None
         raise Unreadable("it is nested too deeply") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Unreadable(str(error).replace(" - at `$.", " at `")) from None
+
+
+def metadata(raw: msgspec.Raw) -> Meta | None:
+    """The metadata of an object that :func:`decode` cannot read; None where not even that can be."""
+    try:
+        return _metadata.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None

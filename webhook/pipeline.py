@@ -23,6 +23,8 @@ from webhook.review import Answer, BadReview, Request
 log = logging.getLogger(__name__)
 
 Decide = Callable[[Request], Awaitable[Answer]]
+#: Whether anybody wants jobs judged; if not, those who submit them are not told that they were not.
+Judging = Callable[[], bool]
 
 #: Bytes. Two objects of at most 3 MiB and the rest of a review, as controller-runtime reasons
 #: (sigs.k8s.io/controller-runtime pkg/webhook/admission/http.go).
@@ -63,7 +65,7 @@ def budget(query: str | None) -> float:
     return max(0.0, min(given - MARGIN, BUDGET))
 
 
-def within(seconds: float, decide: Decide, metrics: Metrics) -> Decide:
+def within(seconds: float, decide: Decide, metrics: Metrics, judging: Judging) -> Decide:
     """``decide``, given up after ``seconds``: the job is allowed, and told."""
 
     async def decided(request: Request) -> Answer:
@@ -72,12 +74,12 @@ def within(seconds: float, decide: Decide, metrics: Metrics) -> Decide:
                 return await decide(request)
         except TimeoutError:
             metrics.errors.labels("deadline").inc()
-            return Answer(warnings=("muster: preflight skipped: it took too long",))
+            return _skipped("it took too long", judging)
 
     return decided
 
 
-def never_failing(decide: Decide, metrics: Metrics) -> Decide:
+def never_failing(decide: Decide, metrics: Metrics, judging: Judging) -> Decide:
     """``decide``, whose bugs allow the job."""
 
     async def decided(request: Request) -> Answer:
@@ -86,13 +88,23 @@ def never_failing(decide: Decide, metrics: Metrics) -> Decide:
         except Exception:
             metrics.errors.labels("internal").inc()
             log.exception("a review failed", extra={"review": request.uid[:64], "namespace": request.namespace[:64]})
-            return Answer(warnings=("muster: preflight skipped: internal error",))
+            return _skipped("internal error", judging)
 
     return decided
 
 
+def _skipped(why: str, judging: Judging) -> Answer:
+    return Answer(warnings=(f"muster: preflight skipped: {why}",) if judging() else ())
+
+
 def endpoint(
-    phase: str, decide: Decide, metrics: Metrics, *, closing: Callable[[], bool], body_seconds: float = BODY_SECONDS
+    phase: str,
+    decide: Decide,
+    metrics: Metrics,
+    *,
+    judging: Judging,
+    closing: Callable[[], bool],
+    body_seconds: float = BODY_SECONDS,
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
     """The HTTP handler of one phase. ``closing`` tells whether connections should be given up after the answer."""
 
@@ -102,8 +114,8 @@ def endpoint(
         try:
             request = review.decode(await read_body(http, body_seconds))
             kind = kinds.name_of(request.kind.group, request.kind.version, request.kind.kind)
-            bounded = within(budget(http.query.get("timeout")), decide, metrics)
-            answer = await never_failing(bounded, metrics)(request)
+            bounded = within(budget(http.query.get("timeout")), decide, metrics, judging)
+            answer = await never_failing(bounded, metrics, judging)(request)
             result, payload = answer.result, review.encode(request.uid, answer)
         except BadReview as error:
             metrics.errors.labels(error.cause).inc()

@@ -66,7 +66,9 @@ class Server:
         checks = {"serving": serving, "snapshot": synced, "trust": trusted, "tls": own_port}
         reviews = web.Application(client_max_size=pipeline.BODY_LIMIT)
         for phase, decide in (("mutate", reviewer.mutate), ("validate", reviewer.validate)):
-            handler = pipeline.endpoint(phase, decide, metrics, closing=lambda: self.draining)
+            handler = pipeline.endpoint(
+                phase, decide, metrics, judging=lambda: reviewer.judging, closing=lambda: self.draining
+            )
             reviews.router.add_post(f"/{phase}", handler)
         self._reviews = web.AppRunner(
             reviews,

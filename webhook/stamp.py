@@ -61,6 +61,11 @@ def _fresh(current: Mapping[str, str], now: int) -> int | None:
     return found if found is not None and abs(now - found) <= FRESH else None
 
 
+def strip(obj: Meta) -> tuple[Operation, ...]:
+    """JSON Patch that takes off what only the controller may say, of a job that is not ours to stamp."""
+    return tuple({"op": "remove", "path": _path(key)} for key in api.CONTROLLER_KEYS if obj.annotation(key) is not None)
+
+
 def patch(obj: Meta, stamps: Mapping[str, str]) -> tuple[Operation, ...]:
     """JSON Patch that leaves exactly ``stamps`` of our keys on the object, and everything else alone."""
     metadata = obj.metadata

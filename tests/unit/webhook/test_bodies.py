@@ -91,6 +91,7 @@ async def test_the_callers_time_is_respected(ready: Webhook, apiserver: ApiServe
         if request.path.endswith("/localqueues/slow"):
             await held.wait()
 
+    assert (await ready.ask("/validate", job()))["allowed"] is True
     apiserver.before = hold
     async with await ready.post("/validate", review(job(queue="slow")), timeout="300ms") as answer:
         response = (await answer.json())["response"]
@@ -114,7 +115,9 @@ async def test_a_body_that_does_not_arrive_is_408() -> None:
 
     metrics, port = Metrics(), free_port()
     app = web.Application()
-    app.router.add_post("/validate", pipeline.endpoint("validate", never, metrics, closing=bool, body_seconds=0.05))
+    app.router.add_post(
+        "/validate", pipeline.endpoint("validate", never, metrics, judging=bool, closing=bool, body_seconds=0.05)
+    )
     runner = web.AppRunner(app, access_log=None, lingering_time=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port).start()

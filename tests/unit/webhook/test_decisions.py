@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import copy
 import json
 from typing import Any
 
@@ -64,15 +65,35 @@ async def test_what_is_not_ours_is_allowed_untouched(ready: Webhook, obj: Object
         assert (await ready.ask(path, obj, **request_)).keys() == {"uid", "allowed"}
 
 
-async def test_a_queue_without_any_policy_leaves_the_job_alone(
-    ready: Webhook, apiserver: ApiServer, eventually: Eventually
-) -> None:
-    apiserver.remove(api.CAPACITY_PROFILES.path(name="gpu-a100-8"))
+FORGED = dict.fromkeys(api.CONTROLLER_KEYS, "forged")
+PARENT = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "x", "uid": "1", "controller": True}
 
-    async def untouched() -> bool:
-        return (await ready.ask("/mutate", job())).keys() == {"uid", "allowed"}
 
-    await eventually(untouched)
+@pytest.mark.parametrize(
+    "obj",
+    [
+        job(queue=None),
+        job(queue="missing"),
+        job(ownerReferences=[PARENT]),
+        job(labels={api.QUEUE_NAME: "gpu", api.MULTIKUEUE_ORIGIN: "a"}),
+        {**job(), "spec": {"parallelism": 1, "managedBy": "example.com/other"}},
+        {**job(), "spec": {"parallelism": "three"}},
+    ],
+    ids=["no-queue", "unknown-queue", "part-of-another", "copy-of-another-cluster", "managed-elsewhere", "unreadable"],
+)
+async def test_no_job_is_created_with_the_controllers_keys_whosever_it_is(ready: Webhook, obj: Object) -> None:
+    forged = copy.deepcopy(obj)
+    forged["metadata"]["annotations"] = {**FORGED, "team": "ml"}
+    response = await ready.ask("/mutate", forged)
+    assert response["allowed"] is True
+    stripped = jsonpatch.apply_patch(forged, json.loads(base64.b64decode(response["patch"])))
+    assert stripped == {**obj, "metadata": {**obj["metadata"], "annotations": {"team": "ml"}}}
+    assert "patch" not in await ready.ask("/mutate", stripped)
+
+
+@pytest.mark.parametrize("request_", [{"operation": "UPDATE"}, {"subResource": "status"}])
+async def test_the_controllers_keys_stay_on_what_is_there_already(ready: Webhook, request_: dict[str, str]) -> None:
+    assert "patch" not in await ready.ask("/mutate", job(queue=None, annotations=FORGED), **request_)
 
 
 async def test_bad_durations_warn_and_name_the_object(ready: Webhook, apiserver: ApiServer) -> None:
@@ -111,12 +132,100 @@ async def test_our_own_bug_allows_the_job(ready: Webhook, caplog: pytest.LogCapt
     assert "ZeroDivisionError" in caplog.text
 
 
+# --- no policy, no words ------------------------------------------------------------------------------------------
+
+
+def no_profile(apiserver: ApiServer) -> None:
+    apiserver.remove(api.CAPACITY_PROFILES.path(name="gpu-a100-8"))
+
+
+def another_queues_profile(apiserver: ApiServer) -> None:
+    path = api.CAPACITY_PROFILES.path(name="gpu-a100-8")
+    apiserver.put(path, {**profile(), "spec": {**profile()["spec"], "flavor": "spot"}})
+
+
+class TestWithoutAPolicy:
+    """A fresh install is not heard of by anybody, whatever is wrong with their jobs, with their queues or with us."""
+
+    @pytest.fixture
+    def judge(self) -> Judge:
+        return fit.judge
+
+    @pytest.fixture(params=[no_profile, another_queues_profile])
+    def policy(self, request: pytest.FixtureRequest, apiserver: ApiServer) -> None:
+        request.param(apiserver)
+
+    @pytest.mark.parametrize("path", ["/mutate", "/validate"])
+    @pytest.mark.parametrize(
+        "obj",
+        [
+            job(),
+            job(pods=1000),
+            job(queue="missing"),
+            job(annotations={api.PREFLIGHT_MODE: "Off"}),
+            {**job(), "spec": {"parallelism": "three"}},
+            {**job(), "spec": {"parallelism": 2}},
+        ],
+        ids=["fits", "never fits", "unknown queue", "break-glass", "unreadable", "no template"],
+    )
+    async def test_no_job_is_touched(self, policy: None, ready: Webhook, obj: Object, path: str) -> None:
+        assert (await ready.ask(path, obj)).keys() == {"uid", "allowed"}
+
+    async def test_what_cannot_be_read_as_a_duration_is_still_told(self, policy: None, ready: Webhook) -> None:
+        response = await ready.ask("/validate", job(pods=1000, annotations={api.ADMISSION_TIMEOUT: "soon"}))
+        assert response["allowed"] is True
+        assert [warning.partition(": '")[0] for warning in response["warnings"]] == [
+            "muster: job: muster.dev/admission-timeout"
+        ]
+
+    @pytest.mark.parametrize("reviewed", [False, True], ids=["first review", "later"])
+    async def test_a_stale_copy_is_nobodys_business(
+        self,
+        apiserver: ApiServer,
+        ready: Webhook,
+        monkeypatch: pytest.MonkeyPatch,
+        eventually: Eventually,
+        reviewed: bool,
+    ) -> None:
+        no_profile(apiserver)
+
+        async def gone() -> bool:
+            return not (await ready.snapshot.view("team", "gpu")).world.profiles
+
+        await eventually(gone)
+        if reviewed:
+            await ready.ask("/validate", job())
+        monkeypatch.setattr("classifier.cluster.reflector.Reflector.age", lambda self: 181.0)
+        assert (await ready.ask("/validate", job(pods=3))).keys() == {"uid", "allowed"}
+        assert ready.count("muster_preflight_skipped_total", cause="stale") == 1
+
+    @pytest.mark.parametrize("policy", [no_profile], indirect=True)
+    @pytest.mark.parametrize("failing", [asyncio.Event().wait, ZeroDivisionError], ids=["slow", "bug"])
+    async def test_our_own_trouble_is_counted_and_not_told(
+        self, policy: None, ready: Webhook, monkeypatch: pytest.MonkeyPatch, failing: Any
+    ) -> None:
+        async def view(*_: str) -> None:
+            if isinstance(failing, type):
+                raise failing
+            await failing()
+
+        await ready.ask("/validate", job())
+        monkeypatch.setattr(ready.snapshot, "view", view)
+        for path in ("/mutate", "/validate"):
+            assert (
+                await ready.ask(
+                    path,
+                    job(pods=3),
+                )
+            ).keys() == {"uid", "allowed"}
+        caused = [ready.count("muster_review_errors_total", cause=cause) for cause in ("deadline", "internal")]
+        assert sorted(caused) == [0, 2]
+
+
 # --- what the snapshot may lack ------------------------------------------------------------------------------------
 
 
-async def test_before_the_first_list_jobs_pass_with_a_warning(
-    webhook: Webhook, apiserver: ApiServer, eventually: Eventually
-) -> None:
+async def test_before_the_first_list_jobs_pass(webhook: Webhook, apiserver: ApiServer, eventually: Eventually) -> None:
     held = asyncio.Event()
 
     async def hold(request: web.Request) -> None:
@@ -128,14 +237,14 @@ async def test_before_the_first_list_jobs_pass_with_a_warning(
     response = await webhook.ask("/validate", job(pods=3))
     status, text = await webhook.probe("/readyz")
     held.set()
-    assert response["allowed"] is True
-    assert response["warnings"] == ["muster: preflight skipped: it has not read the cluster yet"]
+    assert response.keys() == {"uid", "allowed"}, "whether anybody wants jobs judged is not known yet"
     assert webhook.count("muster_preflight_skipped_total", cause="unsynced") == 1
     assert status == 503
     assert "snapshot: not listed yet: resourceflavors" in text
 
 
 async def test_a_stale_snapshot_never_denies(ready: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (await ready.ask("/validate", job(pods=3)))["allowed"] is False
     monkeypatch.setattr("classifier.cluster.reflector.Reflector.age", lambda self: 181.0)
     response = await ready.ask("/validate", job(pods=3))
     assert response["allowed"] is True
