@@ -141,3 +141,37 @@ def test_in_any_history_commits_are_tried_just_after_long_failures(events: list[
                 expected = False
                 assert world.outage.not_before == world.now() + GRACE
         assert world.trial() is expected
+
+
+def test_a_slow_failure_beside_answers_is_no_outage() -> None:
+    """It hung for longer than the limit, but others were served all the while."""
+    world = World()
+    for _ in range(12):
+        world.outage.answered("api", "good")
+        world.seconds += 1
+    world.outage.failed("api", "bad", took=12)
+    assert not world.trial()
+
+
+def test_what_goes_on_failing_after_a_trial_passed_is_its_own_trouble() -> None:
+    world = World()
+    world.outage.failed("api", "bad")
+    world.seconds += 20
+    world.outage.failed("api", "bad")
+    assert world.trial()
+    world.outage.recovered()
+    world.seconds += 600
+    world.outage.failed("api", "bad")
+    assert not world.trial()
+    world.outage.failed("api", "other", took=10)
+    assert world.trial(), "a failure of another kind is one"
+
+
+def test_own_trouble_is_over_once_it_is_served() -> None:
+    world = World()
+    world.outage.failed("api", "bad", took=10)
+    world.outage.recovered()
+    world.outage.answered("api", "bad")
+    world.seconds += 600
+    world.outage.failed("api", "bad", took=10)
+    assert world.trial()
