@@ -2,11 +2,13 @@
 
 Queues, flavors, checks and profiles are hundreds of objects, so they are all kept; nodes are kept as their labels,
 taints and sizes, and only where the role allows it (they refine a verdict, they never carry a denial on their own).
+They only ever raise what may fit, so the last copy of them counts however old it is.
 """
 
 import asyncio
 import logging
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
@@ -21,6 +23,7 @@ from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
     ClusterQueue,
+    Condition,
     LocalQueue,
     Meta,
     Namespace,
@@ -57,14 +60,26 @@ class View:
 
 
 class _Kept(Generic[T]):
-    """One reflector, with its values as a list that is made anew only after a change."""
+    """One reflector, with its values as a list that is made anew only after a change.
 
-    def __init__(self, client: Client, resource: api.Resource, type_: type[T]) -> None:
-        self.reflector = Reflector(client, resource, type_, project=_trim, on_change=self._changed)
+    ``alike`` tells of two copies of one object whether preflight reads the same in them.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        resource: api.Resource,
+        type_: type[T],
+        project: Callable[[T], T] | None = None,
+        alike: Callable[[T, T], bool] = lambda old, new: False,
+    ) -> None:
+        self.reflector = Reflector(client, resource, type_, project=project or _trim, on_change=self._changed)
+        self._alike = alike
         self._values: list[T] | None = None
 
     def _changed(self, key: str, old: T | None, new: T | None) -> None:
-        self._values = None
+        if old is None or new is None or not self._alike(old, new):
+            self._values = None
 
     @property
     def objects(self) -> dict[str, T]:
@@ -89,7 +104,7 @@ class Snapshot:
         self._flavors = _Kept(client, api.RESOURCE_FLAVORS, ResourceFlavor)
         self._checks = _Kept(client, api.ADMISSION_CHECKS, AdmissionCheck)
         self._namespaces = _Kept(client, api.NAMESPACES, Namespace)
-        self._nodes = _Kept(client, api.NODES, Node)
+        self._nodes = _Kept(client, api.NODES, Node, _trim_node, _alike)
         self._nodes_allowed = True
 
     @property
@@ -124,7 +139,7 @@ class Snapshot:
             try:
                 await self._client.request("GET", api.NODES.path(), params={"limit": "1"})
             except ApiError as error:
-                if error.status in (401, 403):
+                if error.status == 403:
                     if self._nodes_allowed:
                         log.warning(
                             "nodes may not be read; profiles alone say what they have", extra={"why": str(error)}
@@ -150,6 +165,7 @@ class Snapshot:
         age = max(r.age() for r in required)
         if age * SECOND > self._settings.stale_after:
             raise Unavailable("stale", f"preflight skipped: its view of the cluster is {age:.0f}s old")
+        nodes = self._nodes.reflector
         world = World(
             profiles=self._profiles.values,
             cluster_queues=self._cluster_queues.objects,
@@ -157,7 +173,9 @@ class Snapshot:
             flavors=self._flavors.objects,
             admission_checks=self._checks.objects,
             namespaces=self._namespaces.objects,
-            nodes=self._fresh_nodes(),
+            nodes=self._nodes.values if nodes.synced else None,
+            nodes_recent=nodes.age() * SECOND <= self._settings.stale_after,
+            nodes_awaited=self._nodes_allowed and not nodes.synced,
             observed_at=self._client.time.now() - int(age * SECOND),
             preflight_optional=self._settings.preflight_optional,
         )
@@ -173,13 +191,6 @@ class Snapshot:
             max_default=self._settings.max_timeout,
         )
         return View(world, policies)
-
-    def _fresh_nodes(self) -> list[Node] | None:
-        """Stale nodes are no nodes: they could only make a bound look better known than it is."""
-        reflector = self._nodes.reflector
-        if not self._nodes_allowed or not reflector.synced or reflector.age() * SECOND > self._settings.stale_after:
-            return None
-        return self._nodes.values
 
     async def _completed(self, world: World, namespace: str, queue: str) -> World:
         """``world`` with the missing links of the job's chain, where the API server has them."""
@@ -224,6 +235,26 @@ def _trim(obj: T) -> T:
     """Without managedFields: nobody here asks who wrote what, and they are half of an object's memory."""
     obj.metadata.managed_fields = None
     return obj
+
+
+def _trim_node(node: Node) -> Node:
+    """What is left is all that preflight reads of a node."""
+    _trim(node).metadata.annotations = None
+    if node.status is not None:
+        node.status.conditions = [
+            Condition(type=c.type, status=c.status) for c in node.status.conditions or () if c.type == "Ready"
+        ]
+    return node
+
+
+def _alike(old: Node, new: Node) -> bool:
+    """A kubelet reports every few minutes, thousands of them many times a second: most of it says nothing new."""
+    return (
+        old.metadata.labels == new.metadata.labels
+        and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp
+        and old.spec == new.spec
+        and old.status == new.status
+    )
 
 
 def _say(reflector: Reflector[Any]) -> str:

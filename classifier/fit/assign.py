@@ -136,6 +136,7 @@ class _Assignment:
             pools_behind(flavor, every, self.world.nodes),
             tuple(profile.name for profile in every if profile.spec.closed is not True),
             beside,
+            self.world.nodes_recent,
         )
         found = weigh(self.podset, self.requests, offer)
         fault = next(iter(faults(flavor, every)), None)

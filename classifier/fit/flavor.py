@@ -20,13 +20,21 @@ from classifier.quantity import format_amount, is_extended
 class Offer:
     """A flavor as the queue offers it: its pools, and the profiles that do not say that they are all there is.
 
-    ``beside``: the flavors, by name, that other resource groups may add; None for one that is not found.
+    ``beside``: the flavors, by name, that other resource groups may add; None for one that is not found. ``recent``:
+    whether live nodes count as there.
     """
 
     flavor: ResourceFlavor
     pools: list[Pool]
     open: tuple[str, ...]
     beside: Mapping[str, ResourceFlavor | None]
+    recent: bool = True
+
+    def promised(self, pool: Pool) -> int:
+        """Nodes of the pool that a fit may rest on: those declared, else those that stand."""
+        if not self.recent:
+            return pool.declared_nodes or 0
+        return pool.ready if pool.max_nodes is None else pool.max_nodes
 
 
 def weigh(podset: Podset, requests: Amounts, offer: Offer) -> Finding:
@@ -122,14 +130,14 @@ def _too_big(podset: Podset, rooms: list[Room]) -> Finding:
 def _promise(podset: Podset, rooms: list[Room], most: int | None, offer: Offer) -> Finding:
     """``fits`` on figures that are sure; else the first reason why it cannot be said."""
     usable = [one for one in rooms if one.usable]
-    held = sum(one.usable * (one.pool.max_nodes or one.pool.ready) for one in usable)
+    held = sum(one.usable * offer.promised(one.pool) for one in usable)
     hidden = doubt(podset)
     if hidden is not None:
         return unknown(f"{podset.name} {hidden}")
     if held >= podset.count:
-        needed = nodes_needed(podset.count, [(one.usable, one.pool.max_nodes) for one in usable])
-        ready = sum(one.usable * one.pool.ready for one in usable) >= podset.count
-        limit = sum(one.pool.max_nodes or one.pool.ready for one in usable)
+        needed = nodes_needed(podset.count, [(one.usable, offer.promised(one.pool)) for one in usable])
+        ready = offer.recent and sum(one.usable * one.pool.ready for one in usable) >= podset.count
+        limit = sum(offer.promised(one.pool) for one in usable)
         return Finding(
             outcome=Outcome.FITS if ready else Outcome.FITS_AFTER_SCALE_UP,
             statement=f"gang needs {needed} node(s) of {_names(usable)} (max {limit})",
@@ -151,6 +159,8 @@ def _why_not_sure(podset: Podset, rooms: list[Room], most: int | None, held: int
     for one in rooms:
         if one.match is not Match.NO and one.pool.max_nodes is None:
             return f"pool {one.pool.name} does not say its maximum"
+    if not offer.recent and any(one.usable and one.pool.max_nodes != one.pool.declared_nodes for one in rooms):
+        return "gang fits only with nodes that were not seen lately"
     return f"live nodes of flavor {offer.flavor.name} are larger than declared, which has room for {held} pods"
 
 

@@ -77,6 +77,8 @@ def _proves_nothing(queue: ClusterQueue, controllers: dict[str, str], world: Wor
     age = _age(world, now)
     if age * 1000 > MAX_AGE:
         return f"what is known of the cluster is {age // 60} minutes old"
+    if world.nodes_awaited:
+        return "the nodes are not listed yet"
     unseen = next((name for name in queue.check_names if name not in controllers), None)
     return f"AdmissionCheck {unseen} of ClusterQueue {queue.name} is not found" if unseen is not None else None
 

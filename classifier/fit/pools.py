@@ -36,7 +36,7 @@ class Figure(NamedTuple):
 
 @dataclass(slots=True)
 class Pool:
-    """Nodes of one shape. ``max_nodes`` None: no limit is known."""
+    """Nodes of one shape. ``max_nodes`` None: no limit is known. ``declared_nodes``: how many a profile says may be."""
 
     name: str
     source: str
@@ -46,6 +46,7 @@ class Pool:
     lower: dict[str, int]
     complete: bool
     max_nodes: int | None
+    declared_nodes: int | None
     max_source: str
     ready: int
     #: Labels of the live nodes: a live node that takes a pod refutes any declaration that it cannot.
@@ -110,6 +111,7 @@ def _pool(
         lower=lower,
         complete=complete,
         max_nodes=len(members) if grown else maximum,
+        declared_nodes=maximum,
         max_source=f"Node/{members[-1].name}" if grown else source,
         ready=sum(1 for node in members if _is_ready(node)),
         live_labels=[node.metadata.labels or {} for node in members],
@@ -129,6 +131,7 @@ def _stray(node: Node) -> Pool:
         lower=offer,
         complete=True,
         max_nodes=1,
+        declared_nodes=0,
         max_source=source,
         ready=int(_is_ready(node)),
         live_labels=[labels],

@@ -29,6 +29,10 @@ class World:
     admission_checks: dict[str, AdmissionCheck] = field(default_factory=dict)
     namespaces: dict[str, Namespace] = field(default_factory=dict)
     nodes: list[Node] | None = None
+    #: Whether the nodes were seen lately. Older ones still raise every bound, but none of them counts as there.
+    nodes_recent: bool = True
+    #: Nodes may be read and were not listed yet: they could refute any proof.
+    nodes_awaited: bool = False
     #: When this snapshot was last known to be current, in ms; None: made for this judgement, so of age 0.
     observed_at: int | None = None
     #: The installation allows every namespace to skip preflight (else only those that carry ``preflight-optional``).

@@ -146,3 +146,49 @@ def test_a_profile_speaks_for_the_queues_it_names(queues: list[str]) -> None:
     told = gpu_profile().queues(*queues)
     expected = Outcome.SKIPPED if queues == ["another"] else NEVER
     assert gpus(3, 8, gpu_world(profile=told)).outcome is expected
+
+
+# Nodes that were not seen lately, or not at all yet.
+
+
+def not_lately(world: World) -> World:
+    world.nodes_recent = False
+    return world
+
+
+@pytest.mark.parametrize("large", [{}, {GPU: "16"}])
+def test_nodes_not_seen_lately_raise_every_bound_they_raised(large: dict[str, str]) -> None:
+    shapes = [member(name).allocatable({**GPU_NODE, **large}).label("model", "h100") for name in "abc"]
+    told = profile().closed().mode("Enforce").pool(labelsComplete=True)
+    for pods, each in ((3, 8), (2, 16), (1, 16)):
+        fresh = gpus(pods, each, gpu_world(*shapes, profile=told)).outcome
+        assert (gpus(pods, each, not_lately(gpu_world(*shapes, profile=told))).outcome is NEVER) is (fresh is NEVER)
+    wanted = job().queue("gpu").gpus(8).pod_spec(nodeSelector={"model": "h100"}).done()
+    assert judge(wanted, not_lately(gpu_world(*shapes, profile=told)), now=0).outcome is UNKNOWN
+
+
+def test_nodes_not_seen_lately_are_not_ready() -> None:
+    two = [member("a"), member("b")]
+    assert gpus(2, 8, gpu_world(*two)).outcome is FITS
+    assert gpus(2, 8, not_lately(gpu_world(*two))).outcome is GROWS
+
+
+def test_nodes_beyond_what_is_declared_are_promised_only_while_they_are_seen() -> None:
+    three = [member("a"), member("b"), member("c")]
+    found = gpus(3, 8, not_lately(gpu_world(*three)))
+    assert found.outcome is UNKNOWN
+    assert found.reason == "gang fits only with nodes that were not seen lately"
+    strays = [node(name, sku="gpu") for name in "ab"]
+    labelled = flavor().node_labels(sku="gpu")
+    told = profile().closed().pool("elsewhere", 0)
+    assert gpus(2, 8, gpu_world(labelled, *strays, profile=told)).outcome is FITS
+    assert gpus(2, 8, not_lately(gpu_world(labelled, *strays, profile=told))).outcome is UNKNOWN
+
+
+def test_nodes_not_listed_yet_keep_proofs_from_counting() -> None:
+    awaited = gpu_world()
+    awaited.nodes, awaited.nodes_awaited = None, True
+    found = gpus(3, 8, awaited)
+    assert (found.outcome, found.denied) == (UNKNOWN, False)
+    assert found.reason == "gang needs 3 node(s) of gpupool (max 2), but the nodes are not listed yet"
+    assert gpus(2, 8, awaited).outcome is GROWS
