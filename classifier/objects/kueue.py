@@ -48,8 +48,16 @@ class WorkloadSpec(Obj):
     pod_sets: list[PodSet] | None = None
 
 
+class RequeueState(Obj):
+    """The backoff after an eviction: Kueue does not consider the Workload before ``requeue_at``."""
+
+    count: int | None = None
+    requeue_at: str | None = None
+
+
 class WorkloadStatus(Conditioned):
     admission: Admission | None = None
+    requeue_state: RequeueState | None = None
     admission_checks: list[AdmissionCheckState] | None = None
     scheduling_stats: SchedulingStats | None = None
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from classifier import api
 from classifier.clock import committed
-from classifier.instant import SECOND, instant_or_none
+from classifier.instant import SECOND, format_duration, instant_or_none
 from classifier.objects import Condition, Quantity, Workload
 from classifier.quantity import QuantityError, amount_of, format_amount, parse
 from classifier.report.deadline import Deadline, clause
@@ -100,9 +100,17 @@ def quota(obs: Observation, deadline: Deadline, now: int) -> Phase:
         f"{waiting} in {_queues(obs)}",
         f"Kueue: {reserved.message or reserved.reason}" if reserved is not None else None,
         before,
+        _again(workload, now),
         clause(deadline, obs.fence, now),
     )
     return Phase(QUOTA, State.ACTIVE, text, begin)
+
+
+def _again(workload: Workload, now: int) -> str | None:
+    """The end of a backoff that still runs (Kueue: status.requeueState; reference/kueue.md §1.3)."""
+    state = workload.status.requeue_state if workload.status else None
+    until = instant_or_none(state.requeue_at) if state else None
+    return f"Kueue tries again in {format_duration(until - now)}" if until is not None and until > now else None
 
 
 def _queues(obs: Observation) -> str:

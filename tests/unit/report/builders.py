@@ -83,8 +83,12 @@ def workload(
     check: dict[str, Any] | None = None,
     admission: bool | None = None,
     others: list[dict[str, Any]] | None = None,
+    again: float | None = None,
 ) -> Workload:
-    """With quota reserved there is an admission, unless said otherwise. ``check``: the capacity check's state."""
+    """With quota reserved there is an admission, unless said otherwise. ``check``: the capacity check's state.
+
+    ``again``: the end of a backoff, in seconds.
+    """
     reserved = any(c["type"] == "QuotaReserved" and c["status"] == "True" for c in conditions)
     status: dict[str, Any] = {"conditions": list(conditions)}
     if reserved if admission is None else admission:
@@ -95,6 +99,8 @@ def workload(
     states = ([{"name": CHECK, **check}] if check else []) + (others or [])
     if states:
         status["admissionChecks"] = states
+    if again is not None:
+        status["requeueState"] = {"count": 1, "requeueAt": at(again)}
     return msgspec.convert(
         {
             "metadata": {

@@ -107,6 +107,33 @@ CASES = [
             )
         },
     ),
+    *(
+        Case(
+            f"a capacity check asked to try again: {now} s of a backoff until 460 s",
+            now,
+            observe(
+                job(annotations=ledger()),
+                workload=workload(
+                    PENDING,
+                    condition("Evicted", "True", "AdmissionCheck", "try again", 300),
+                    again=460,
+                    annotations=DUE,
+                ),
+            ),
+            Result.WAITING,
+            {
+                Q: (
+                    "active",
+                    f"waiting {waited} in LocalQueue gpu of ClusterQueue gpu-a100; {NO_QUOTA}; "
+                    f"evicted before (AdmissionCheck: try again); {again}deadline in {left}",
+                )
+            },
+        )
+        for now, waited, again, left in (
+            (400, "1m40s", "Kueue tries again in 1m; ", "23m20s"),
+            (460, "2m40s", "", "22m20s"),
+        )
+    ),
     Case(
         "the queue is paused",
         40,
