@@ -20,6 +20,7 @@ async def connect(arguments: argparse.Namespace) -> Client:
         context=arguments.context,
         user_agent="muster-cli",
         impersonate=arguments.impersonate,
+        groups=arguments.groups,
     )
 
 
@@ -27,7 +28,7 @@ def namespace_of(arguments: argparse.Namespace) -> str:
     """``-n``, else the context's namespace, else that of the pod we run in, else ``default``."""
     if arguments.namespace:
         return str(arguments.namespace)
-    if getattr(arguments, "world", None):
+    if arguments.world:
         return "default"
     return _from_kubeconfig(arguments) or _from_pod() or "default"
 
@@ -45,9 +46,11 @@ def _from_kubeconfig(arguments: argparse.Namespace) -> str:
     configs = [c for c in (_read(p) for p in paths.split(os.pathsep) if p) if c is not None]
     wanted = arguments.context or next((c["current-context"] for c in configs if c.get("current-context")), None)
     for config in configs:
-        for entry in config.get("contexts") or ():
+        contexts = config.get("contexts")
+        for entry in contexts if isinstance(contexts, list) else ():
             if isinstance(entry, dict) and entry.get("name") == wanted:
-                return str((entry.get("context") or {}).get("namespace") or "")
+                context = entry.get("context")
+                return str(context.get("namespace") or "") if isinstance(context, dict) else ""
     return ""
 
 
@@ -56,6 +59,6 @@ def _read(path: str) -> dict[str, Any] | None:
         body = yaml.safe_load(Path(path).expanduser().read_text("utf-8"))
     except OSError:
         return None  # kubectl skips files that are not there; the connection says if none is left
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CliError(f"{path}: not a kubeconfig: {' '.join(str(error).split())}") from None
     return body if isinstance(body, dict) else None

@@ -24,6 +24,13 @@ def _instant(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def _header(text: str) -> str:
+    """What can be sent as a header's value."""
+    if not text.isprintable():
+        raise argparse.ArgumentTypeError(f"{text!r} holds control characters")
+    return text
+
+
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Where to read, as whom, how to print."""
     parser.add_argument("-n", "--namespace", metavar="NAME", help="the namespace; default: that of the context")
@@ -32,7 +39,16 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--context", metavar="NAME", help="the kubeconfig's context")
     parser.add_argument("--kubeconfig", metavar="FILE", help="default: the KUBECONFIG variable, then ~/.kube/config")
-    parser.add_argument("--as", dest="impersonate", metavar="USER", help="act as this user")
+    parser.add_argument("--as", dest="impersonate", type=_header, metavar="USER", help="act as this user")
+    parser.add_argument(
+        "--as-group",
+        dest="groups",
+        type=_header,
+        action="append",
+        default=[],
+        metavar="GROUP",
+        help="with --as: and as a member of this group; may be repeated",
+    )
     parser.add_argument("--now", type=_instant, metavar="TIME", help="fix the clock, e.g. 2026-11-29T10:00:00Z")
 
 
@@ -61,8 +77,10 @@ def clock(arguments: argparse.Namespace, server: Callable[[], int] | None = None
     return server or (lambda: int(time.time() * SECOND))
 
 
-def check_offline(arguments: argparse.Namespace) -> None:
-    """With files there is no cluster to choose."""
+def check_source(arguments: argparse.Namespace) -> None:
+    """Options that make no sense together. With files there is no cluster to choose."""
+    if arguments.groups and not arguments.impersonate:
+        raise UsageError("--as-group needs --as; name the user too")
     for option, value in (
         ("--context", arguments.context),
         ("--kubeconfig", arguments.kubeconfig),

@@ -8,7 +8,7 @@ import math
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -134,6 +134,8 @@ class Client:
     def __init__(self, api: official.ApiClient, user_agent: str) -> None:
         self._api = api
         self._headers = {"User-Agent": user_agent, "Accept": JSON}
+        #: A header that is sent once for each group.
+        self._groups: list[tuple[str, str]] = []
         self.time = ServerTime()
 
     @classmethod
@@ -144,6 +146,7 @@ class Client:
         context: str | None = None,
         user_agent: str = "muster",
         impersonate: str | None = None,
+        groups: Sequence[str] = (),
     ) -> Self:
         """Credentials in kubectl's order: ``--kubeconfig``, ``KUBECONFIG``, the ServiceAccount, ``~/.kube``."""
         configuration = official.Configuration()
@@ -176,6 +179,7 @@ class Client:
         client = cls(api, user_agent)
         if impersonate:
             client._headers["Impersonate-User"] = impersonate
+            client._groups = [("Impersonate-Group", group) for group in groups]
         return client
 
     async def __aenter__(self) -> Self:
@@ -195,7 +199,7 @@ class Client:
 
     async def _prepare(
         self, path: str, content_type: str | None
-    ) -> tuple[aiohttp.ClientSession, str, dict[str, str], dict[str, Any]]:
+    ) -> tuple[aiohttp.ClientSession, str, list[tuple[str, str]], dict[str, Any]]:
         configuration = self._api.configuration
         headers = dict(self._headers)
         try:
@@ -214,7 +218,7 @@ class Client:
         if configuration.proxy:
             extra["proxy"] = configuration.proxy
         session: aiohttp.ClientSession = self._api.rest_client.pool_manager
-        return session, configuration.host + path, headers, extra
+        return session, configuration.host + path, [*headers.items(), *self._groups], extra
 
     async def request(
         self,

@@ -78,6 +78,20 @@ async def test_it_says_who_it_is(server: ApiServer, tmp_path: Path) -> None:
     assert seen["Content-Type"] == MERGE_PATCH
 
 
+async def test_every_group_is_a_header_of_its_own(server: ApiServer, tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    async def note(request: web.Request) -> web.StreamResponse:
+        seen.extend(request.headers.getall("Impersonate-Group", []))
+        return web.json_response({})
+
+    server.fault = note
+    config = write_kubeconfig(tmp_path / "config", server.url)
+    async with await Client.connect(kubeconfig=config, impersonate="alice", groups=["dev", "ops, night"]) as client:
+        await client.request("GET", f"{JOBS}/a")
+        assert seen == ["dev", "ops, night"]
+
+
 # --- answers ----------------------------------------------------------------------------------------------------
 
 
