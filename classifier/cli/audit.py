@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from classifier import api
 from classifier.cli.connect import connect, namespace_of
-from classifier.cli.errors import Exit
-from classifier.cli.options import Subcommands, add_common, add_fence, add_files, check_offline, clock
+from classifier.cli.errors import CliError, Exit
+from classifier.cli.options import Subcommands, add_common, add_fence, add_files, check_source, clock
 from classifier.cli.output import say, say_data, table, warn
 from classifier.cli.selector import Test, parse_selector
 from classifier.cluster.files import load
@@ -15,9 +15,10 @@ from classifier.cluster.reader import Reader
 from classifier.cluster.snapshot import Snapshot
 from classifier.cluster.world import fence_in, observe, verdict_on, world_of
 from classifier.instant import format_duration
-from classifier.objects import Job, Workload
-from classifier.report import Finding, Problem, audit_foreign, audit_job, owner_of
+from classifier.objects import Job, Namespace, Workload
+from classifier.report import Finding, Problem, audit_foreign, audit_job, audit_unseen, owner_of
 from classifier.report.encode import finding_json
+from classifier.state.kinds import view_of
 
 _ORDER = {problem: weight for weight, problem in enumerate(Problem)}
 
@@ -33,8 +34,11 @@ def add(commands: Subcommands) -> None:
 
 
 async def run(arguments: argparse.Namespace) -> int:
-    check_offline(arguments)
-    namespace = None if arguments.all_namespaces else namespace_of(arguments)
+    check_source(arguments)
+    if arguments.world:
+        namespace = None if arguments.all_namespaces else arguments.namespace or None
+    else:
+        namespace = None if arguments.all_namespaces else namespace_of(arguments)
     selected = parse_selector(arguments.selector or "") if arguments.selector else lambda _labels: True
     if arguments.world:
         snapshot = await asyncio.to_thread(load, arguments.world, namespace or "default")
@@ -44,6 +48,7 @@ async def run(arguments: argparse.Namespace) -> int:
             reader = Reader(client)
             await reader.everything(namespace, arguments.selector, arguments.fence)
             snapshot, now = reader.snapshot, clock(arguments, client.time.now)()
+        check_read(snapshot, namespace)
     findings = list(audit(snapshot, namespace, selected, now, arguments.fence))
     findings.sort(key=lambda f: (_ORDER[f.problem], f.until is None, f.until or 0, f.workload))
     for note in snapshot.notes:
@@ -53,8 +58,29 @@ async def run(arguments: argparse.Namespace) -> int:
     elif findings:
         say(_table(findings, now, wide=arguments.output == "wide"))
     else:
-        warn(f"no pending Workload needs attention{f' in namespace {namespace}' if namespace else ''}")
+        where = f" in namespace {namespace}" if namespace else ""
+        seen = any(namespace in (None, w.namespace) for w in snapshot.of(api.WORKLOADS, Workload).values())
+        warn(f"no pending Workload needs attention{where}" if seen else f"there is no Workload{where}")
     return Exit.FOUND if findings else Exit.OK
+
+
+def check_read(snapshot: Snapshot, namespace: str | None) -> None:
+    """Raises CliError where "no pending Workload" could only mean that none can be seen."""
+    workloads = api.WORKLOADS
+    if workloads in snapshot.unserved:
+        raise CliError(
+            f"this cluster does not serve {workloads.plural} of {workloads.api_version}; is Kueue installed, in a "
+            "version that has them?"
+        )
+    if workloads in snapshot.unreadable:
+        where, way = (f"in namespace {namespace}", "") if namespace else ("in all namespaces", "name one with -n, ")
+        raise CliError(
+            f"{workloads.plural} may not be read {where}; {way}ask for the right to list "
+            f"{workloads.plural}.{workloads.group}, or use --as"
+        )
+    known = snapshot.readable(api.NAMESPACES, Namespace)
+    if namespace and known is not None and namespace not in known:
+        raise CliError(f"there is no namespace {namespace}; see -n")
 
 
 def audit(snapshot: Snapshot, namespace: str | None, selected: Test, now: int, fence_name: str) -> Iterator[Finding]:
@@ -67,12 +93,16 @@ def audit(snapshot: Snapshot, namespace: str | None, selected: Test, now: int, f
             continue
         controller = workload.controller
         job = jobs.get(controller.uid) if controller else None
-        if job is None:
+        if job is None and controller is not None and view_of(controller) is not None:
+            unseen = "may not be read" if api.JOBS in snapshot.unreadable else "is not there"
+            why = f"{controller.kind} {controller.name} {unseen}"
+            found = audit_unseen(workload, f"{controller.kind}/{controller.name}", why, now)
+        elif job is None:
             found = audit_foreign(workload, f"{controller.kind}/{controller.name}" if controller else "", now)
         else:
             owner = owner_of(job)
             observation = observe(snapshot, owner, now, fence=fence, workload=workload, alone=False)
-            found = audit_job(observation, verdict_on(snapshot, world, owner, now), now)
+            found = audit_job(observation, verdict_on(snapshot, world, job, now), now)
         if found is not None:
             yield found
 

@@ -1,6 +1,7 @@
 """``muster``: what a gang job is waiting for, whether it can ever run, and what needs attention."""
 
 import asyncio
+import io
 import logging
 import os
 import sys
@@ -29,6 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     # What the libraries log is for daemons; people get one line on stderr.
     logging.getLogger("classifier").addHandler(logging.NullHandler())
     arguments = parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal without ✓ gets a "?" rather than nothing at all.
+            stream.reconfigure(errors="replace")
     try:
         code: int = asyncio.run(arguments.run(arguments))
         sys.stdout.flush()

@@ -9,14 +9,21 @@ from typing import Any, Final
 from classifier import api
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit
-from classifier.cli.options import Subcommands, add_common, add_files, check_offline, clock
+from classifier.cli.options import Subcommands, add_common, add_files, check_source, clock
 from classifier.cli.output import say, say_data, table, warn
 from classifier.cluster.files import Document, FileError, load, read_documents
 from classifier.cluster.reader import Reader
 from classifier.cluster.snapshot import Snapshot
-from classifier.cluster.world import world_of
-from classifier.fit import Outcome, Verdict, judge
-from classifier.objects import AdmissionCheck, CapacityProfile, ClusterQueue, Meta, ProvisioningRequestConfig
+from classifier.cluster.world import verdict_on, world_of
+from classifier.fit import Outcome, Verdict
+from classifier.objects import (
+    AdmissionCheck,
+    CapacityProfile,
+    ClusterQueue,
+    LocalQueue,
+    Meta,
+    ProvisioningRequestConfig,
+)
 from classifier.quantity import QuantityError, parse
 from classifier.report import provisioning_ready
 from classifier.report.encode import verdict_json
@@ -52,7 +59,7 @@ def add(commands: Subcommands) -> None:
 
 async def run(arguments: argparse.Namespace) -> int:
     namespace = namespace_of(arguments)
-    check_offline(arguments)
+    check_source(arguments)
     if "-" in arguments.jobs and "-" in arguments.world:
         raise CliError("standard input can be the job or the world, not both; put one into a file", Exit.USAGE)
     jobs = await asyncio.to_thread(lambda: list(jobs_in(arguments.jobs, namespace)))
@@ -60,6 +67,7 @@ async def run(arguments: argparse.Namespace) -> int:
         raise CliError(f"{', '.join(arguments.jobs)}: no job in it; a job has the label {api.QUEUE_NAME} or is a Job")
     if arguments.world:
         snapshot = await asyncio.to_thread(load, arguments.world, namespace)
+        snapshot.notes += _left_out(snapshot, jobs, arguments)
         now = clock(arguments)()
     else:
         async with await connect(arguments) as client:
@@ -67,7 +75,7 @@ async def run(arguments: argparse.Namespace) -> int:
             await reader.world(_queues(jobs))
             snapshot, now = reader.snapshot, clock(arguments, client.time.now)()
     world = world_of(snapshot)
-    verdicts = [(job, judge(job, world, now)) for job in jobs]
+    verdicts = [(job, verdict_on(snapshot, world, job, now)) for job in jobs]
     for note in snapshot.notes:
         warn(note)
     _show(verdicts, snapshot, arguments.output)
@@ -110,6 +118,17 @@ def _quantities(value: Any, path: str) -> Iterator[tuple[str, Any]]:
                 yield from ((f"{here}.{resource}", quantity) for resource, quantity in item.items())
             else:
                 yield from _quantities(item, here)
+
+
+def _left_out(snapshot: Snapshot, jobs: list[Meta], arguments: argparse.Namespace) -> Iterator[str]:
+    """What files may well lack, and then change the answer without a sign of it."""
+    if not snapshot.of(api.CAPACITY_PROFILES, CapacityProfile):
+        yield "there is no CapacityProfile in these files, so nothing can be judged; add them to the dump"
+    if not arguments.namespace:
+        spaces = {q.namespace for q in snapshot.of(api.LOCAL_QUEUES, LocalQueue).values()}
+        for job in jobs:
+            if job.namespace == "default" and spaces and "default" not in spaces:
+                yield f"{job.kind} {job.name} is taken to be in namespace default; choose another with -n"
 
 
 def _queues(jobs: list[Meta]) -> dict[str, set[str]]:

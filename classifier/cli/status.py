@@ -6,7 +6,7 @@ import asyncio
 from classifier import api
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit, UsageError
-from classifier.cli.options import Subcommands, add_common, add_fence, add_files, check_offline, clock
+from classifier.cli.options import Subcommands, add_common, add_fence, add_files, check_source, clock
 from classifier.cli.output import say, say_data
 from classifier.cli.target import parse_target
 from classifier.cli.watch import follow
@@ -33,14 +33,12 @@ def add(commands: Subcommands) -> None:
 async def run(arguments: argparse.Namespace) -> int:
     _, name = parse_target(arguments.target)
     namespace = namespace_of(arguments)
-    check_offline(arguments)
+    check_source(arguments)
     if arguments.world:
         if arguments.watch:
             raise UsageError("-w follows a cluster; files do not change")
         snapshot = await asyncio.to_thread(load, arguments.world, namespace)
-        job = snapshot.get(api.JOBS, Job, name, namespace)
-        if job is None:
-            raise _missing(namespace, name, "in these files; see -n")
+        job = _find(snapshot, name, arguments.namespace)
         show(build(snapshot, owner_of(job), clock(arguments)(), arguments.fence), arguments.output)
         return Exit.OK
     async with await connect(arguments) as client:
@@ -50,14 +48,14 @@ async def run(arguments: argparse.Namespace) -> int:
         reader = Reader(client)
         owner = await reader.job(namespace, name, arguments.fence)
         if owner is None:
-            raise _missing(namespace, name, f"; see kubectl get jobs -n {namespace}")
+            raise CliError(f"there is no Job {namespace}/{name}; see kubectl get jobs -n {namespace}")
         show(build(reader.snapshot, owner, now(), arguments.fence), arguments.output)
     return Exit.OK
 
 
 def build(snapshot: Snapshot, owner: Owner, now: int, fence: str) -> Report:
     """The report on one job of a snapshot."""
-    verdict = verdict_on(snapshot, world_of(snapshot), owner, now)
+    verdict = verdict_on(snapshot, world_of(snapshot), owner.meta, now)
     return report(observe(snapshot, owner, now, fence=fence_in(snapshot, now, fence)), verdict, now)
 
 
@@ -68,5 +66,12 @@ def show(result: Report, form: str | None) -> None:
         say(lines(result, wide=form == "wide"))
 
 
-def _missing(namespace: str, name: str, where: str) -> CliError:
-    return CliError(f"there is no Job {namespace}/{name}{where if where.startswith(';') else f' {where}'}")
+def _find(snapshot: Snapshot, name: str, namespace: str | None) -> Job:
+    """The Job of that name in these files, wherever it is unless the namespace is given. Raises CliError."""
+    found = [j for j in snapshot.of(api.JOBS, Job).values() if j.name == name and namespace in (None, j.namespace)]
+    if not found:
+        where = f"{namespace}/{name} in these files; see -n" if namespace else f"{name} in these files"
+        raise CliError(f"there is no Job {where}")
+    if len(found) > 1:
+        raise CliError(f"these files hold several Jobs {name}, {', '.join(j.key for j in found)}; choose with -n")
+    return found[0]

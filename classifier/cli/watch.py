@@ -132,7 +132,7 @@ class Following:
             snapshot.share(api.NODES, nodes)
         world = world_of(snapshot)
         world.nodes = self._nodes
-        verdict = verdict_on(snapshot, world, self._owner, now)
+        verdict = verdict_on(snapshot, world, self._owner.meta, now)
         return report(observe(snapshot, self._owner, now, fence=fence_in(snapshot, now, self._fence)), verdict, now)
 
 

@@ -80,7 +80,10 @@ def read_documents(sources: Iterable[str]) -> Iterator[Document]:
 
 
 def load(sources: Iterable[str], namespace: str) -> Snapshot:
-    """All objects of the kinds we read. Without any Node object Nodes count as "may not be read" (design §6)."""
+    """All objects of the kinds we read. Kinds that a dump may well leave out count as "may not be read" without one.
+
+    Those are Nodes (design §6), and policies: a dump without any does not say that the fence is missing.
+    """
     snapshot = Snapshot()
     for document in read_documents(sources):
         resource = document.resource
@@ -89,8 +92,9 @@ def load(sources: Iterable[str], namespace: str) -> Snapshot:
         obj = document.decode(resource, namespace)
         if snapshot.add(resource, obj):
             snapshot.notes.append(f"{document.where}: {resource.kind} {obj.key} was there before; the last one counts")
-    if not snapshot.of(api.NODES, TYPES[api.NODES]):
-        snapshot.unreadable.add(api.NODES)
+    for resource in (api.NODES, api.ADMISSION_POLICIES):
+        if not snapshot.of(resource, TYPES[resource]):
+            snapshot.unreadable.add(resource)
     return snapshot
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from classifier import api
 from classifier.api import Resource
-from classifier.cluster.client import ApiError, Client
+from classifier.cluster.client import ApiError, Client, ClientError
 from classifier.cluster.snapshot import TYPES, Snapshot
 from classifier.objects import Job, Meta
 from classifier.report.fence import FENCE_NAME
@@ -59,10 +59,17 @@ class Reader:
             try:
                 page = await self.client.get(path, _Page, params=params)
             except ApiError as error:
+                if error.missing:
+                    self.snapshot.unserved.add(resource)
                 if self._tolerate(resource, error, namespace):
                     break
                 raise
-            found += [decoder.decode(raw) for raw in page.items or ()]
+            try:
+                found += [decoder.decode(raw) for raw in page.items or ()]
+            except msgspec.MsgspecError as error:
+                raise ClientError(
+                    f"one of the {resource.plural} of {self.client.host} cannot be read: {error}"
+                ) from None
             if not page.metadata.continue_:
                 break
             params["continue"] = page.metadata.continue_

@@ -49,6 +49,8 @@ class Snapshot:
     def __init__(self) -> None:
         self._objects: dict[Resource, dict[str, Meta]] = {}
         self.unreadable: set[Resource] = set()
+        #: Kinds the cluster does not serve at all, in the version we read.
+        self.unserved: set[Resource] = set()
         #: What could not be read and what was odd, in words, in order.
         self.notes: list[str] = []
 

@@ -1,14 +1,21 @@
 """From a snapshot to what the judgement and the report take: the same steps for clusters and files."""
 
+import re
+from typing import Final
+
+import msgspec
+
 from classifier import api
+from classifier.api import Resource
 from classifier.cluster.snapshot import Snapshot
 from classifier.fence import PolicyObject
-from classifier.fit import Verdict, World, judge
+from classifier.fit import Outcome, Verdict, World, judge
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
     ClusterQueue,
     LocalQueue,
+    Meta,
     Namespace,
     Node,
     Pod,
@@ -22,7 +29,10 @@ from classifier.report.fence import FENCE_NAME, Fence, controllers_word, fence_o
 from classifier.report.observation import Observation, pods_of, requests_of, workload_of
 from classifier.report.owner import Owner, stamped_verdict
 
-_FENCE = (api.ADMISSION_POLICIES, api.ADMISSION_POLICY_BINDINGS)
+_FENCE: Final = (api.ADMISSION_POLICIES, api.ADMISSION_POLICY_BINDINGS)
+#: What a verdict rests on, in the order it is looked up.
+_CHAIN: Final = (api.LOCAL_QUEUES, api.CLUSTER_QUEUES, api.CAPACITY_PROFILES, api.RESOURCE_FLAVORS)
+_MISSING_CHECK: Final = re.compile(r"(AdmissionCheck \S+ of ClusterQueue \S+) is not found")
 
 
 def world_of(snapshot: Snapshot) -> World:
@@ -90,6 +100,7 @@ def observe(
         nodes=None if nodes is None else tuple(nodes.values()),
         fence=fence if fence is not None else fence_in(snapshot, now),
         notes=tuple(snapshot.notes),
+        hidden=frozenset(resource.plural for resource in snapshot.unreadable),
     )
 
 
@@ -98,8 +109,43 @@ def _requests(snapshot: Snapshot, workload: Workload | None) -> tuple[Provisioni
     return None if requests is None else requests_of(workload, requests.values())
 
 
-def verdict_on(snapshot: Snapshot, world: World, owner: Owner, now: int) -> Verdict | None:
-    """The verdict on a job; the one stamped at submit where the objects it rests on may not be read."""
-    if not snapshot.unreadable.isdisjoint((api.CAPACITY_PROFILES, api.CLUSTER_QUEUES, api.RESOURCE_FLAVORS)):
-        return stamped_verdict(owner)
-    return judge(owner.meta, world, now)
+def verdict_on(snapshot: Snapshot, world: World, obj: Meta, now: int) -> Verdict:
+    """The verdict on a job. What may not be read never passes for what does not exist.
+
+    Where a judgement would rest on objects that may not be read, the verdict stamped at submit has to do; without
+    one it is ``unknown`` and names them.
+    """
+    hidden = _hidden(snapshot, obj)
+    if not hidden:
+        return _without_checks(snapshot, obj, judge(obj, world, now))
+    alone = judge(obj, World(namespaces=world.namespaces), now)
+    if alone.outcome is Outcome.SKIPPED:
+        return alone  # for a reason in the job itself
+    return stamped_verdict(obj) or _unknown(f"{', '.join(r.plural for r in hidden)} may not be read")
+
+
+def _hidden(snapshot: Snapshot, obj: Meta) -> list[Resource]:
+    """The kinds this verdict would need and that may not be read; none as soon as one that may be says enough."""
+    local = snapshot.get(api.LOCAL_QUEUES, LocalQueue, obj.label(api.QUEUE_NAME) or "", obj.namespace)
+    cluster = snapshot.get(api.CLUSTER_QUEUES, ClusterQueue, local.cluster_queue) if local else None
+    first = 2 if cluster else 1 if local else 0
+    if first < 2 and _CHAIN[first] not in snapshot.unreadable:
+        return []  # it does not exist, whatever else may not be read
+    return [resource for resource in _CHAIN[first:] if resource in snapshot.unreadable]
+
+
+def _without_checks(snapshot: Snapshot, obj: Meta, verdict: Verdict) -> Verdict:
+    """A doubt that only arose because AdmissionChecks may not be read."""
+    if api.ADMISSION_CHECKS not in snapshot.unreadable or not _MISSING_CHECK.search(verdict.reason):
+        return verdict
+    reworded = {name: _MISSING_CHECK.sub(r"\1 may not be read", getattr(verdict, name)) for name in ("line", "reason")}
+    return stamped_verdict(obj) or msgspec.structs.replace(verdict, **reworded)
+
+
+def _unknown(reason: str) -> Verdict:
+    return Verdict(
+        outcome=Outcome.UNKNOWN,
+        line=f"preflight: could not decide: {reason}",
+        reason=reason,
+        advice="ask for the right to read them, or use --as",
+    )

@@ -1,11 +1,12 @@
 """Which pending Workload needs somebody's attention, and why (design §8, ``muster audit``). Pure."""
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from classifier import api
-from classifier.clock import Standing, committed
+from classifier.clock import Standing, committed, shown_deadline
 from classifier.fit import Outcome, Verdict
 from classifier.instant import format_duration, format_instant, instant_or_none
 from classifier.objects import Workload
@@ -24,6 +25,12 @@ class Problem(StrEnum):
     DEADLINE_NEAR = "deadline-near"
     UNBOUNDED = "unbounded"
     UNKNOWN = "unknown"
+
+
+#: Where a timeout may come from (classifier.policy).
+_POLICY_KINDS: Final = frozenset(
+    r.plural for r in (api.LOCAL_QUEUES, api.CLUSTER_QUEUES, api.CAPACITY_PROFILES, api.NAMESPACES)
+)
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +93,36 @@ def audit_foreign(workload: Workload, owner: str, now: int) -> Finding | None:
     )
 
 
+def audit_unseen(workload: Workload, owner: str, why: str, now: int) -> Finding | None:
+    """A pending Workload whose job is not at hand (``why``): only what the Workload itself shows can be judged."""
+    marker, deadline = committed(workload), Deadline(at=shown_deadline(workload))
+    if not pending(workload) or (marker is None and not workload.active):
+        return None
+    if marker is not None:
+        problem, said = Problem.DEADLINE_PASSED, f"admission timed out at {format_instant(marker.at)}"
+    elif deadline.passed(now):
+        problem, said = Problem.DEADLINE_PASSED, f"deadline passed {age(deadline.at or now, now)} ago; {why}"
+    elif deadline.near(now):
+        left = format_duration((deadline.at or now) - now)
+        problem, said = Problem.DEADLINE_NEAR, f"deadline in {left}; {_why_waiting(workload)}"
+    else:
+        problem, said = Problem.UNKNOWN, why
+    return Finding(
+        workload=workload.key,
+        owner=owner,
+        queue=workload.queue_name,
+        problem=problem,
+        since=instant_or_none(workload.metadata.creation_timestamp),
+        until=deadline.at,
+        why=said,
+        advice=reactivate_advice(workload) if marker is not None else None,
+    )
+
+
+def reactivate_advice(workload: Workload) -> str:
+    return f"delete and resubmit, or run: {reactivate_command(workload.name, workload.namespace)}"
+
+
 def _problem(
     obs: Observation, workload: Workload, deadline: Deadline, verdict: Verdict | None, now: int
 ) -> tuple[Problem, str, str | None] | None:
@@ -95,11 +132,7 @@ def _problem(
         why = f"admission timed out at {format_instant(marker.at)}{waited}"
         if verdict is not None and verdict.outcome is Outcome.NEVER_FITS:
             return Problem.NEVER_FITS, f"{verdict.reason}; {why}", verdict.advice
-        return (
-            Problem.DEADLINE_PASSED,
-            why,
-            f"delete and resubmit, or run: {reactivate_command(workload.name, workload.namespace)}",
-        )
+        return Problem.DEADLINE_PASSED, why, reactivate_advice(workload)
     if verdict is not None and verdict.outcome is Outcome.NEVER_FITS:
         return Problem.NEVER_FITS, verdict.reason, verdict.advice or "delete it, or change what it asks for"
     if deadline.passed(now):
@@ -107,15 +140,19 @@ def _problem(
         if obs.fence.state is FenceState.NOT_IN_FORCE:
             why = f"deadline passed {ago} ago; not enforced: {obs.fence.why}"
             return Problem.DEADLINE_PASSED, why, f"put the fence {obs.fence.name} in force: reinstall the chart"
+        unsure = "" if obs.fence.state is FenceState.IN_FORCE else f"; the fence {obs.fence.name} may not be read"
         return (
             Problem.DEADLINE_PASSED,
-            f"deadline passed {ago} ago and nobody ended the wait",
+            f"deadline passed {ago} ago and nobody ended the wait{unsure}",
             "see whether muster-controller is running and what it logs",
         )
     if deadline.near(now) and deadline.standing is Standing.WAITING:
         left = format_duration((deadline.at or now) - now)
         return Problem.DEADLINE_NEAR, f"deadline in {left}; {_why_waiting(workload)}", None
     if deadline.at is None and deadline.timeout is None:
+        hidden = sorted(obs.hidden & _POLICY_KINDS)
+        if hidden and not deadline.exempt:
+            return Problem.UNKNOWN, f"no deadline yet; what may give one may not be read: {', '.join(hidden)}", None
         why = f"no bound on its wait: {deadline.exempt or 'no policy gives one'}"
         return Problem.UNBOUNDED, why, f"annotate its LocalQueue or ClusterQueue with {api.ADMISSION_TIMEOUT}"
     if verdict is not None and verdict.outcome in (Outcome.UNKNOWN, Outcome.MISCONFIGURED):

@@ -40,6 +40,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     fence: Fence = Fence()
     #: What could not be read, in words.
     notes: tuple[str, ...] = ()
+    #: The plurals of kinds that, or part of which, may not be read.
+    hidden: frozenset[str] = frozenset()
 
     @property
     def policies(self) -> Policies:

@@ -101,16 +101,16 @@ def owner_of(obj: Meta) -> Owner:
     return view(obj)
 
 
-def stamped_verdict(owner: Owner) -> Verdict | None:
+def stamped_verdict(obj: Meta) -> Verdict | None:
     """The verdict of submit time as the webhook wrote it on the job; None if there is none that can be read."""
-    outcome, separator, reason = (owner.annotations.get(api.PREFLIGHT) or "").partition(": ")
+    outcome, separator, reason = (obj.annotation(api.PREFLIGHT) or "").partition(": ")
     if not separator or outcome not in set(Outcome):
         return None
     words = {Outcome.FITS: "fits", Outcome.FITS_AFTER_SCALE_UP: "fits", Outcome.NEVER_FITS: "cannot fit"}
     said = words.get(Outcome(outcome), outcome)
     return Verdict(
         outcome=Outcome(outcome),
-        profile=owner.annotations.get(api.CAPACITY_PROFILE),
+        profile=obj.annotation(api.CAPACITY_PROFILE),
         line=f"preflight: {reason}: {said} (as stamped at submit)",
         reason=reason,
     )

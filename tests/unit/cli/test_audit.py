@@ -90,13 +90,16 @@ def test_a_bad_selector_is_a_usage_error(muster: Muster, dump: str) -> None:
 def test_nothing_found(muster: Muster, dump: str) -> None:
     ran = muster("audit", "-n", "elsewhere", "-f", dump, *NOW)
     assert (ran.code, ran.out) == (0, "")
-    assert "no pending Workload needs attention in namespace elsewhere" in ran.err
+    assert "there is no Workload in namespace elsewhere" in ran.err
     assert muster("audit", "-n", "elsewhere", "-f", dump, "-o", "json", *NOW).json == []
 
 
 def test_a_missing_fence_is_why_a_deadline_passed(muster: Muster, write: Write) -> None:
-    dump = write("d.yaml", WORLD, gang("late", uid="u1"), waiting("late", "u1", deadline="2026-11-29T10:28:00Z"))
-    ran = muster("audit", "-A", "-f", dump, *NOW)
+    late = (WORLD, gang("late", uid="u1"), waiting("late", "u1", deadline="2026-11-29T10:28:00Z"))
+    ran = muster("audit", "-f", write("a.yaml", *late), *NOW)
+    assert "nobody ended the wait; the fence muster-fence may not be read" in ran.out, "a dump need not hold policies"
+    policies = FENCE.replace("name: muster-fence", "name: another")
+    ran = muster("audit", "-f", write("b.yaml", *late, policies), *NOW)
     assert "not enforced: ValidatingAdmissionPolicy muster-fence does not exist" in ran.out
 
 

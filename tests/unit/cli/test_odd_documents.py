@@ -79,7 +79,10 @@ FOREIGN = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {
 
 
 def named(**metadata: Any) -> dict[str, Any]:
-    return {**FOREIGN, "metadata": {"labels": {"kueue.x-k8s.io/queue-name": "gpu"}, "name": "set", **metadata}}
+    return {
+        **FOREIGN,
+        "metadata": {"namespace": "team-a", "labels": {"kueue.x-k8s.io/queue-name": "gpu"}, "name": "set", **metadata},
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """What is read from a cluster, and what happens where it may not be read."""
 
-from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 import pytest
 import yaml
 
@@ -13,48 +11,9 @@ from classifier.cluster.reader import Reader
 from classifier.instant import parse_instant
 from classifier.report.screen import lines
 from tests.unit.cli.conftest import WORLD, gang, waiting
+from tests.unit.cli.server import Server
 
 NOW = parse_instant("2026-11-29T10:00:40Z")
-PLURALS = {
-    "CapacityProfile": "capacityprofiles",
-    "ClusterQueue": "clusterqueues",
-    "LocalQueue": "localqueues",
-    "ResourceFlavor": "resourceflavors",
-    "AdmissionCheck": "admissionchecks",
-    "ProvisioningRequestConfig": "provisioningrequestconfigs",
-    "Namespace": "namespaces",
-    "Job": "jobs",
-    "Workload": "workloads",
-}
-
-
-class Server:
-    """Answers GETs from a list of objects, pages of one, with some kinds forbidden."""
-
-    def __init__(self, objects: list[dict[str, Any]], forbidden: frozenset[str] = frozenset()) -> None:
-        self._objects = objects
-        self._forbidden = forbidden
-        self.asked: list[str] = []
-
-    async def get(self, path: str, type_: type[Any], *, params: Mapping[str, str] | None = None) -> Any:
-        self.asked.append(path)
-        parts = path.split("/")
-        plural = next((p for p in reversed(parts) if p in PLURALS.values()), parts[-1])
-        if plural in self._forbidden:
-            raise ApiError(403, "Forbidden", f"{plural} is forbidden")
-        found = [o for o in self._objects if PLURALS.get(o["kind"]) == plural]
-        if params is None:
-            for obj in found:
-                if obj["metadata"]["name"] == parts[-1]:
-                    return msgspec.convert(obj, type_)
-            raise ApiError(404, "NotFound", f"{path} not found")
-        if not found:
-            raise ApiError(404, "NotFound", "the server could not find the requested resource")
-        start = int(params.get("continue", 0))
-        more = {"continue": str(start + 1)} if start + 1 < len(found) else {}
-        return msgspec.json.decode(
-            msgspec.json.encode({"items": found[start : start + 1], "metadata": more}), type=type_
-        )
 
 
 def objects() -> list[dict[str, Any]]:

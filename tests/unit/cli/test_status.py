@@ -64,6 +64,8 @@ def test_now_fixes_the_clock(muster: Muster, dump: str) -> None:
         (("status", "job/train", "-w"), 2, "-w follows a cluster; files do not change"),
         (("status", "job/train", "--context", "c"), 2, "--context has no meaning when the cluster is read from files"),
         (("status", "job/train", "--now", "noon"), 2, "'noon' is not an RFC 3339 time"),
+        (("status", "job/train", "--as-group", "g"), 2, "--as-group needs --as; name the user too"),
+        (("status", "job/train", "--as", "a\nb"), 2, "holds control characters"),
         (("status", "job/train", "-o", "xml"), 2, "invalid choice: 'xml'"),
     ],
 )

@@ -4,7 +4,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from classifier.fit import Outcome
 from classifier.instant import parse_duration
-from classifier.report import Observation, owner_of, report, timed_out_message
+from classifier.report import Observation, report, timed_out_message
 from classifier.report.deadline import go_duration
 from classifier.report.owner import stamped_verdict
 from classifier.report.screen import lines
@@ -101,10 +101,10 @@ def test_the_stamped_verdict_serves_who_may_not_read_the_world() -> None:
             "muster.dev/capacity-profile": "gpu-a100-8",
         }
     )
-    found = stamped_verdict(owner_of(stamped))
+    found = stamped_verdict(stamped)
     assert found is not None
     assert found.outcome is Outcome.FITS_AFTER_SCALE_UP
     assert found.line == "preflight: gang needs 2 node(s) of gpupool (max 2): fits (as stamped at submit)"
     for odd in ("", "nonsense", "who-knows: text"):
-        assert stamped_verdict(owner_of(job(annotations={"muster.dev/preflight": odd}))) is None
+        assert stamped_verdict(job(annotations={"muster.dev/preflight": odd})) is None
     assert at(0) == "2026-11-29T10:00:00Z"
