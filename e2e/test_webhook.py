@@ -106,6 +106,37 @@ async def test_a_copied_manifest_starts_afresh(queues: Queues, policy: Document,
     assert parse_instant(answer.annotations[api.ADMISSION_DEADLINE]) == submitted + 45 * MINUTE
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda job: job["metadata"].pop("labels"),
+        lambda job: job["metadata"]["labels"].update({api.MULTIKUEUE_ORIGIN: "a"}),
+        lambda job: job["spec"].update(managedBy="example.com/other"),
+    ],
+    ids=["without-queue", "copy-of-another-cluster", "managed-elsewhere"],
+)
+async def test_a_decision_is_copied_onto_no_job(
+    muster: Muster, queues: Queues, alice: Person, change: Callable[[Document], None]
+) -> None:
+    job = gang("train", queues, annotations={**dict.fromkeys(api.CONTROLLER_KEYS, "copied"), "other": "kept"})
+    change(job)
+    answer = await alice.submit(job, dryRun="All")
+    assert answer.status == 201
+    assert answer.annotations == {"other": "kept"}
+
+
+async def test_a_job_without_queue_is_not_even_asked_about(muster: Muster, queues: Queues, alice: Person) -> None:
+    async def asked() -> float:
+        samples = [await view.metrics(pod) for pod in muster.webhooks]
+        return sum(value for s in samples for name, value in s.items() if name.startswith("muster_reviews_total"))
+
+    job = gang("train", queues, annotations={"muster.dev/admission-timeout": "30m", "other": "kept"})
+    del job["metadata"]["labels"]
+    before = await asked()
+    assert (await alice.submit(job, dryRun="All")).status == 201
+    assert await asked() == before
+
+
 # --- bad input -----------------------------------------------------------------------------------------------------
 
 

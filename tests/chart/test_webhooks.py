@@ -41,14 +41,39 @@ def test_no_side_effects_and_a_short_wait(defaults: list[Object], kind: str) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_creation_of_queued_objects_is_seen(objects: list[Object], kind: str) -> None:
+def test_only_creation_is_seen(objects: list[Object], kind: str) -> None:
     for entry in only(objects, kind)["webhooks"]:
         (rule,) = entry["rules"]
         assert rule["operations"] == ["CREATE"]
         assert rule["scope"] == "Namespaced"
-        conditions = {condition["name"]: condition["expression"] for condition in entry["matchConditions"]}
-        assert conditions.keys() == {"queued", "not-being-deleted"}
-        assert f"'{api.QUEUE_NAME}' in object.metadata.labels" in conditions["queued"]
+
+
+QUEUED = (
+    "has(object.metadata.labels) && 'kueue.x-k8s.io/queue-name' in object.metadata.labels && "
+    "object.metadata.labels['kueue.x-k8s.io/queue-name'] != ''"
+)
+
+
+def conditions(objects: list[Object], kind: str) -> dict[str, str]:
+    (entry,) = only(objects, kind)["webhooks"]
+    return {condition["name"]: condition["expression"] for condition in entry["matchConditions"]}
+
+
+def test_queued_objects_are_judged(objects: list[Object]) -> None:
+    found = conditions(objects, "ValidatingWebhookConfiguration")
+    assert found == {"queued": QUEUED, "not-being-deleted": "!has(object.metadata.deletionTimestamp)"}
+
+
+def test_queued_objects_are_stamped_and_all_others_lose_the_controllers_keys(objects: list[Object]) -> None:
+    """A manifest saved from a decided job may have lost its queue, and is not to keep the decision."""
+    found = conditions(objects, "MutatingWebhookConfiguration")
+    assert found.keys() == {"queued-or-carrying-our-keys", "not-being-deleted"}
+    queued, _, carrying = found["queued-or-carrying-our-keys"].partition(" || ")
+    assert queued == f"({QUEUED})"
+    keys = ", ".join(f"'{key}'" for key in api.CONTROLLER_KEYS)
+    assert carrying == (
+        f"(has(object.metadata.annotations) && [{keys}].exists(key, key in object.metadata.annotations))"
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,6 +18,18 @@ Both configurations render a webhook "m<name>.muster.dev" and "v<name>.muster.de
 {{- toYaml (set $selector "matchExpressions" $expressions) -}}
 {{- end -}}
 
+{{- define "muster.webhook.queued" -}}
+has(object.metadata.labels) && 'kueue.x-k8s.io/queue-name' in object.metadata.labels &&
+object.metadata.labels['kueue.x-k8s.io/queue-name'] != ''
+{{- end -}}
+
+{{/* What only the controller writes (classifier/api.py, CONTROLLER_KEYS): copied or forged where it is created. */}}
+{{- define "muster.webhook.carryingOurKeys" -}}
+has(object.metadata.annotations) && ['muster.dev/admission-clock', 'muster.dev/admission-deadline',
+'muster.dev/admission-outcome', 'muster.dev/admission-outcome-of', 'muster.dev/admission-message',
+'muster.dev/delete-after'].exists(key, key in object.metadata.annotations)
+{{- end -}}
+
 {{/* Called with (dict "root" $ "kind" KIND "prefix" "m" "path" "/mutate"): what both webhooks of a kind share. */}}
 {{- define "muster.webhook.entry" -}}
 {{- $ := .root -}}
@@ -39,10 +51,16 @@ namespaceSelector:
 objectSelector:
   {{- toYaml $.Values.webhook.objectSelector | nindent 2 }}
 matchConditions:
+  {{- if eq .prefix "m" }}
+  - name: queued-or-carrying-our-keys
+    expression: >-
+      ({{ include "muster.webhook.queued" . | nindent 6 | trim }}) ||
+      ({{ include "muster.webhook.carryingOurKeys" . | nindent 6 | trim }})
+  {{- else }}
   - name: queued
     expression: >-
-      has(object.metadata.labels) && 'kueue.x-k8s.io/queue-name' in object.metadata.labels &&
-      object.metadata.labels['kueue.x-k8s.io/queue-name'] != ''
+      {{- include "muster.webhook.queued" . | nindent 6 }}
+  {{- end }}
   - name: not-being-deleted
     expression: "!has(object.metadata.deletionTimestamp)"
 rules:
