@@ -14,6 +14,16 @@ CHART: Final = Path(__file__).parents[2] / "charts" / "muster"
 Object = dict[str, Any]
 
 
+class _Strict(yaml.SafeLoader):
+    """Refuses a key that is there twice: YAML forbids it, and readers differ in which one they take."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
+        twice = {key for key in keys if keys.count(key) > 1}
+        assert not twice, f"{twice} twice in one map {node.start_mark}"
+        return super().construct_mapping(node, deep)
+
+
 class Refused(Exception):
     """helm would not render; the text is what it said."""
 
@@ -38,7 +48,7 @@ def render(
 ) -> list[Object]:
     """Every object the chart renders. ``flags`` go to helm as they are."""
     text = helm("--name-template", release, "--namespace", namespace, *flags, values=values)
-    return [obj for obj in yaml.safe_load_all(text) if obj]
+    return [obj for obj in yaml.load_all(text, _Strict) if obj]
 
 
 def of_kind(objects: Iterable[Object], kind: str) -> list[Object]:

@@ -5,7 +5,7 @@ from typing import Any
 import controller.settings
 import webhook.settings
 from tests.chart.conftest import MATRIX, rendered
-from tests.chart.render import Object, only
+from tests.chart.render import Object, only, render
 
 
 def arguments(objects: list[Object], component: str, prefix: str = "muster") -> list[str]:
@@ -44,6 +44,21 @@ def test_both_agree_on_the_policy_of_the_values() -> None:
     control = controller.settings.parse(arguments(objects, "controller"))
     assert (hook.default_timeout, hook.max_timeout) == (control.default_timeout, control.max_timeout)
     assert hook.default_timeout == 4 * 3600 * 1000
+
+
+def test_the_webhooks_own_settings_are_within_reach(defaults: list[Object]) -> None:
+    plain = webhook.settings.read(arguments(defaults, "webhook"), {})
+    assert (plain.stale_after, plain.preflight_optional, plain.tls_min_version) == (180_000, False, "1.2")
+    objects = render({"webhook": {"preflightOptional": True, "staleAfter": "10m", "tlsMinVersion": "1.3"}})
+    chosen = webhook.settings.read(arguments(objects, "webhook"), {})
+    assert (chosen.stale_after, chosen.preflight_optional, chosen.tls_min_version) == (600_000, True, "1.3")
+
+
+def test_every_setting_of_the_webhook_is_a_value_or_has_one_choice() -> None:
+    given = {argument.partition("=")[0] for argument in arguments(rendered("defaults"), "webhook")}
+    known = {option for action in webhook.settings.parser({})._actions for option in action.option_strings}
+    assert known - given == {"-h", "--help", "--certificate-mode"}
+    assert len(webhook.settings.CERTIFICATE_MODES) == 1
 
 
 def test_other_releases_are_told_their_own_names() -> None:

@@ -63,6 +63,12 @@ def test_every_alert_names_a_section_of_the_runbook() -> None:
         assert alert["labels"]["team"] == "batch"
 
 
+def test_a_controller_that_is_paused_on_purpose_is_not_missed() -> None:
+    paused = render({"controller": {"replicas": 0}, "monitoring": {"prometheusRule": {"enabled": True}}})
+    names = {alert["alert"] for alert in alerts(rendered("monitoring"))} - {alert["alert"] for alert in alerts(paused)}
+    assert names == {"MusterControllerAbsent"}
+
+
 def test_rules_and_monitor_carry_the_labels_prometheus_selects_by() -> None:
     for kind in ("PrometheusRule", "ServiceMonitor"):
         assert only(rendered("monitoring"), kind)["metadata"]["labels"]["release"] == "prometheus"

@@ -1,11 +1,12 @@
 """What the chart refuses, and that the refusal says which value and what to do."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
-from tests.chart.render import Refused, only, render
+from tests.chart.render import Refused, of_kind, only, render
 
 
 def nested(path: str, value: Any) -> dict[str, Any]:
@@ -27,6 +28,10 @@ def nested(path: str, value: Any) -> dict[str, Any]:
         ("webhook.excludedNamespaces", "ci"),
         ("webhook.namespaceSelector", {"matchLabel": {}}),
         ("webhook.logLevel", "verbose"),
+        ("webhook.staleAfter", "5s"),
+        ("webhook.tlsMinVersion", "1.1"),
+        ("webhook.tlsMinVersion", 1.2),
+        ("webhook.preflightOptional", "yes"),
         ("controller.replicas", 2),
         ("controller.fenceSettle", "3s"),
         ("controller.recoveryGrace", "0s"),
@@ -65,8 +70,11 @@ def test_minima_are_the_schemas_alone() -> None:
 @pytest.mark.parametrize(
     ("values", "remedy"),
     [
-        ({"webhook": {"configurationName": "admission"}}, "choose a name such as muster-webhook"),
-        ({"kueue": {"mutatingWebhookConfiguration": "queue-webhook"}}, "must sort after Kueue's"),
+        ({"webhook": {"drain": "30s"}}, "raise webhook.terminationGracePeriodSeconds above 30"),
+        ({"webhook": {"drain": "1h"}}, "above 3600"),
+        ({"webhook": {"drain": "1m30s", "terminationGracePeriodSeconds": 90}}, "above 90"),
+        ({"admission": {"defaultTimeout": "1h0m1s", "maxTimeout": "60m"}}, "admission.defaultTimeout 1h0m1s is longer"),
+        ({"admission": {"defaultTimeout": "3601s", "maxTimeout": "1h"}}, "raise admission.maxTimeout"),
         ({"webhook": {"failurePolicy": "Fail", "replicas": 1}}, "set webhook.replicas to 2 or more"),
         ({"webhook": {"port": 9443, "metricsPort": 9443}}, "choose another webhook.metricsPort"),
     ],
@@ -74,6 +82,93 @@ def test_minima_are_the_schemas_alone() -> None:
 def test_values_that_contradict_each_other_are_refused(values: dict[str, Any], remedy: str) -> None:
     with pytest.raises(Refused, match=remedy):
         render(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"webhook": {"drain": "29s"}},
+        {"webhook": {"drain": "1m29s", "terminationGracePeriodSeconds": 90}},
+        {"admission": {"defaultTimeout": "1h0m1s", "maxTimeout": "3601s"}},
+        {"admission": {"defaultTimeout": "4h"}},
+        {"admission": {"maxTimeout": "4h"}},
+    ],
+)
+def test_values_that_just_agree_are_taken(values: dict[str, Any]) -> None:
+    assert render(values)
+
+
+KUEUES = "kueue-mutating-webhook-configuration"
+
+
+@pytest.mark.parametrize(
+    ("values", "release"),
+    [
+        ({"webhook": {"configurationName": "admission"}}, "muster"),
+        ({"webhook": {"configurationName": KUEUES}}, "muster"),
+        ({"kueue": {"mutatingWebhookConfiguration": "queue-webhook"}}, "muster"),
+        ({"kueue": {"mutatingWebhookConfiguration": "zz-webhook"}}, "batch"),
+        ({"fullnameOverride": "a", "kueue": {"mutatingWebhookConfiguration": "muster-webhook"}}, "batch"),
+    ],
+)
+def test_a_configuration_that_sorts_too_early_is_named_and_a_name_that_works_advised(
+    values: dict[str, Any], release: str
+) -> None:
+    with pytest.raises(Refused, match="must sort after Kueue's") as refused:
+        render(values, release=release)
+    found = re.search(
+        r'configuration "(.*?)" must sort after .*? set webhook.configurationName to "(.*?)"', str(refused.value)
+    )
+    assert found is not None, str(refused.value)
+    effective, advised = found.groups()
+    assert effective
+    chosen = {**values, "webhook": {"configurationName": advised}}
+    assert only(render(chosen, release=release), "MutatingWebhookConfiguration")["metadata"]["name"] == advised
+
+
+SELECTOR_KEYS = ["app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component"]
+LABELS = ["commonLabels", "webhook.podLabels", "controller.podLabels"]
+
+
+@pytest.mark.parametrize("path", LABELS)
+@pytest.mark.parametrize(
+    "key", [*SELECTOR_KEYS, "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "helm.sh/chart"]
+)
+def test_labels_that_the_chart_sets_cannot_be_set_besides(path: str, key: str) -> None:
+    """Twice in one map is no valid YAML to some readers, and the last one wins with others: no Pod is selected then."""
+    with pytest.raises(Refused) as refused:
+        render(nested(path, {key: "mine"}))
+    assert key in str(refused.value)
+    assert path.rpartition(".")[2] in str(refused.value)
+
+
+@pytest.mark.parametrize("path", LABELS)
+def test_labels_of_ones_own_are_taken(path: str) -> None:
+    objects = render(nested(path, {"app.kubernetes.io/part-of": "batch", "team": "ml"}))
+    labelled = [o for o in of_kind(objects, "Deployment") if o["spec"]["template"]["metadata"]["labels"].get("team")]
+    assert labelled
+
+
+def test_a_label_that_is_asked_for_twice_is_set_once_and_the_nearer_wins() -> None:
+    near = {"team": "batch"}
+    enabled = {"enabled": True, "labels": near}
+    objects = render(
+        {
+            "commonLabels": {"team": "ml"},
+            "webhook": {"podLabels": near},
+            "monitoring": {
+                "serviceMonitor": enabled,
+                "prometheusRule": {**enabled, "alertLabels": {"severity": "page"}},
+            },
+        }
+    )
+    webhook = only(objects, "Deployment", "muster-webhook")
+    assert webhook["metadata"]["labels"]["team"] == "ml"
+    assert webhook["spec"]["template"]["metadata"]["labels"]["team"] == "batch"
+    for kind in ("ServiceMonitor", "PrometheusRule"):
+        assert only(objects, kind)["metadata"]["labels"]["team"] == "batch"
+    (group,) = only(objects, "PrometheusRule")["spec"]["groups"]
+    assert {rule["labels"]["severity"] for rule in group["rules"]} == {"page"}
 
 
 def test_kube_system_is_no_place_for_it() -> None:

@@ -20,10 +20,12 @@ Kueue adds the queue's label to jobs that have none, and our webhook matches on 
 Kueue's (kubernetes: apiserver/pkg/admission/configuration/mutating_webhook_manager.go).
 */}}
 {{- define "muster.configurationName" -}}
+{{- .Values.webhook.configurationName | default (include "muster.defaultConfigurationName" .) -}}
+{{- end -}}
+
+{{- define "muster.defaultConfigurationName" -}}
 {{- $name := printf "%s-webhook" (include "muster.fullname" .) -}}
-{{- if .Values.webhook.configurationName -}}
-{{- .Values.webhook.configurationName -}}
-{{- else if gt $name .Values.kueue.mutatingWebhookConfiguration -}}
+{{- if gt $name .Values.kueue.mutatingWebhookConfiguration -}}
 {{- $name -}}
 {{- else -}}
 {{- printf "muster-%s-webhook" .Release.Name | trunc 63 -}}
@@ -61,4 +63,10 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- define "muster.componentLabels" -}}
 {{ include "muster.labels" (index . 0) }}
 app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{/* Called with a Go duration: its whole seconds, so that two can be compared. */}}
+{{- define "muster.seconds" -}}
+{{- $from := toDate "2006-01-02" "2000-01-01" -}}
+{{- sub (dateModify . $from | unixEpoch | int64) (unixEpoch $from | int64) -}}
 {{- end -}}

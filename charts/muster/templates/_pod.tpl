@@ -3,10 +3,7 @@
 {{- define "muster.podMetadata" -}}
 {{- $ := index . 0 -}}{{- $component := index . 1 -}}{{- $values := get $.Values $component -}}
 labels:
-  {{- include "muster.componentLabels" . | nindent 2 }}
-  {{- with $values.podLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "muster.componentLabels" . | fromYaml | merge (deepCopy $values.podLabels) | toYaml | nindent 2 }}
 {{- with $values.podAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
