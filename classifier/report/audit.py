@@ -1,7 +1,6 @@
 """Which pending Workload needs somebody's attention, and why (design §8, ``muster audit``). Pure."""
 
 from enum import StrEnum
-from typing import Final
 
 import msgspec
 
@@ -25,12 +24,6 @@ class Problem(StrEnum):
     DEADLINE_NEAR = "deadline-near"
     UNBOUNDED = "unbounded"
     UNKNOWN = "unknown"
-
-
-#: Where a timeout may come from (classifier.policy).
-_POLICY_KINDS: Final = frozenset(
-    r.plural for r in (api.LOCAL_QUEUES, api.CLUSTER_QUEUES, api.CAPACITY_PROFILES, api.NAMESPACES)
-)
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,9 +143,9 @@ def _problem(
         left = format_duration((deadline.at or now) - now)
         return Problem.DEADLINE_NEAR, f"deadline in {left}; {_why_waiting(workload)}", None
     if deadline.at is None and deadline.timeout is None:
-        hidden = sorted(obs.hidden & _POLICY_KINDS)
-        if hidden and not deadline.exempt:
-            return Problem.UNKNOWN, f"no deadline yet; what may give one may not be read: {', '.join(hidden)}", None
+        if obs.hidden_policies and not deadline.exempt:
+            hidden = ", ".join(obs.hidden_policies)
+            return Problem.UNKNOWN, f"no deadline shown; what may give one may not be read: {hidden}", None
         why = f"no bound on its wait: {deadline.exempt or 'no policy gives one'}"
         return Problem.UNBOUNDED, why, f"annotate its LocalQueue or ClusterQueue with {api.ADMISSION_TIMEOUT}"
     if verdict is not None and verdict.outcome in (Outcome.UNKNOWN, Outcome.MISCONFIGURED):

@@ -65,7 +65,7 @@ def capacity(obs: Observation, pools: tuple[PoolCount, ...], deadline: Deadline,
         known = obs.cluster_queue is not None or (workload is not None and reserved)
         text = f"not needed: {f'ClusterQueue {queue}' if queue else 'the queue'} has no capacity check"
         if finished or reserved or (workload is None and not obs.owner.queue):
-            return Phase(CAPACITY, State.DONE, text)
+            return Phase(CAPACITY, State.DONE, text if known or not obs.owner.queue else NOTHING)
         return Phase(CAPACITY, State.WAITING, text if known else NOTHING)
     if not reserved and not finished:
         return Phase(CAPACITY, State.WAITING)
@@ -183,7 +183,7 @@ def _pending(
         _asked(obs, check, request, since, now),
         f"AdmissionCheck {check.name} is {check.state}: {check.message}" if check.state == "Retry" else None,
         other_checks(obs),
-        clause(deadline, obs.fence, now),
+        clause(deadline, obs.fence, now, known=not obs.hidden_policies),
     )
     return Phase(CAPACITY, State.ACTIVE, text, since)
 

@@ -69,8 +69,11 @@ def deadline_of(owner: Meta, workload: Workload | None, policies: Policies, now:
     )
 
 
-def clause(deadline: Deadline, fence: Fence, now: int) -> str | None:
-    """What the waiting phase says about its end; None where nothing counts any more."""
+def clause(deadline: Deadline, fence: Fence, now: int, *, known: bool = True) -> str | None:
+    """What the waiting phase says about its end; None where nothing counts any more.
+
+    ``known``: everything that may give a deadline may be read.
+    """
     if deadline.standing is Standing.PAUSED:
         return f"the deadline's clock stands still: {deadline.pause}"
     if deadline.standing not in (None, Standing.WAITING):
@@ -81,7 +84,7 @@ def clause(deadline: Deadline, fence: Fence, now: int) -> str | None:
         if deadline.timeout is not None:
             bound = format_duration(deadline.timeout.millis)
             return f"no deadline announced yet ({bound} by {deadline.timeout.source})"
-        return "no deadline"
+        return "no deadline" if known else "no deadline shown; what may give one may not be read"
     if deadline.at > now:
         # Rounded to whole seconds as a clock shows them: 29m20s is left, not 29m19s.
         return f"deadline in {format_duration(-(-(deadline.at - now) // SECOND) * SECOND)}"

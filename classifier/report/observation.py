@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from classifier import api
+from classifier.api import Resource
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
@@ -42,6 +43,15 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     #: The plurals of kinds that, or part of which, may not be read.
     hidden: frozenset[str] = frozenset()
+
+    def may_read(self, resource: Resource) -> bool:
+        return resource.plural not in self.hidden
+
+    @property
+    def hidden_policies(self) -> list[str]:
+        """The plurals of what may give a timeout (classifier.policy) and may not be read."""
+        kinds = (api.LOCAL_QUEUES, api.CLUSTER_QUEUES, api.CAPACITY_PROFILES, api.NAMESPACES)
+        return sorted(r.plural for r in kinds if not self.may_read(r))
 
     @property
     def policies(self) -> Policies:

@@ -52,7 +52,9 @@ def scheduling(obs: Observation, now: int) -> Phase:
         )
     if owner.finish is not None:
         if owner.finish.succeeded:
-            return Phase(SCHEDULING, State.DONE, "the pods are gone")
+            return Phase(
+                SCHEDULING, State.DONE, "the pods are gone" if obs.may_read(api.PODS) else "pods may not be read"
+            )
         return Phase(SCHEDULING, State.WAITING, f"{len(scheduled)}/{total} when the job failed")
     if not free and not (admitted is not None and admitted.true):
         reserved = workload is not None and workload.active and workload.is_true(api.QUOTA_RESERVED)
@@ -69,7 +71,7 @@ def scheduling(obs: Observation, now: int) -> Phase:
         text = joined(
             f"{len(scheduled)}/{total}",
             f"{'admitted' if admitted else 'submitted'}{ago}",
-            _why_unplaced(unplaced) if unplaced is not None else f"{total - len(pods)} pod(s) not created yet",
+            _why_unplaced(unplaced) if unplaced is not None else _not_created(obs, total - len(pods)),
         )
     return Phase(SCHEDULING, State.ACTIVE, text, since)
 
@@ -77,6 +79,10 @@ def scheduling(obs: Observation, now: int) -> Phase:
 def _scheduled_at(pod: Pod) -> int | None:
     condition = pod.status.condition("PodScheduled") if pod.status else None
     return instant_or_none(condition.last_transition_time) if condition is not None and condition.true else None
+
+
+def _not_created(obs: Observation, pods: int) -> str:
+    return f"{pods} pod(s) not created yet" if obs.may_read(api.PODS) else "pods may not be read"
 
 
 def _why_unplaced(pod: Pod) -> str:

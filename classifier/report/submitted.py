@@ -101,7 +101,7 @@ def quota(obs: Observation, deadline: Deadline, now: int) -> Phase:
         f"Kueue: {reserved.message or reserved.reason}" if reserved is not None else None,
         before,
         _again(workload, now),
-        clause(deadline, obs.fence, now),
+        clause(deadline, obs.fence, now, known=not obs.hidden_policies),
     )
     return Phase(QUOTA, State.ACTIVE, text, begin)
 
@@ -126,17 +126,31 @@ def _no_workload(obs: Observation, deadline: Deadline, now: int) -> Phase:
     if not owner.queue:
         text = f"not needed: the {owner.kind} names no queue (label {api.QUEUE_NAME})"
         return Phase(QUOTA, State.DONE, text)
+    if not obs.may_read(api.WORKLOADS):
+        state = State.ACTIVE if owner.suspended and owner.finish is None else State.DONE
+        ends = clause(deadline, obs.fence, now, known=not obs.hidden_policies) if state is State.ACTIVE else None
+        return Phase(QUOTA, state, joined("workloads may not be read", ends), owner.created)
     if owner.finish is not None:
         return Phase(QUOTA, State.DONE, "the Workload is gone")
-    if obs.local_queue is None:
+    if obs.local_queue is None and obs.may_read(api.LOCAL_QUEUES):
         text = f"LocalQueue {owner.queue} does not exist in namespace {owner.namespace}; create it or correct the label"
-        return Phase(QUOTA, State.ACTIVE, joined(text, clause(deadline, obs.fence, now)), owner.created)
+        return Phase(
+            QUOTA,
+            State.ACTIVE,
+            joined(text, clause(deadline, obs.fence, now, known=not obs.hidden_policies)),
+            owner.created,
+        )
     if owner.created is None or now - owner.created < PATIENCE:
         text = "no Workload yet"
     else:
         waited = age(owner.created, now)
         text = f"no Workload after {waited}; is Kueue running, and does it manage {owner.kind}s here?"
-    return Phase(QUOTA, State.ACTIVE, joined(text, clause(deadline, obs.fence, now)), owner.created)
+    return Phase(
+        QUOTA,
+        State.ACTIVE,
+        joined(text, clause(deadline, obs.fence, now, known=not obs.hidden_policies)),
+        owner.created,
+    )
 
 
 def _nanos(quantity: Quantity) -> int:

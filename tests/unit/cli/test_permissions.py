@@ -104,7 +104,7 @@ def test_no_policy_in_sight_is_not_no_policy(on: On) -> None:
     fits = job(annotations={"muster.dev/preflight": "fits: gang needs 2 node(s) of gpupool (max 2)"})
     ran = on("audit", "-A", "-o", "json", objects=[fits, unbounded], forbidden=["capacityprofiles"])
     assert [(f["problem"], f["why"]) for f in ran.json] == [
-        ("unknown", "no deadline yet; what may give one may not be read: capacityprofiles")
+        ("unknown", "no deadline shown; what may give one may not be read: capacityprofiles")
     ]
 
 
