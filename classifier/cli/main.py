@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from classifier.cli import audit, preflight, status
 from classifier.cli.errors import CliError, Exit
@@ -13,12 +14,15 @@ from classifier.cli.options import Parser
 from classifier.cluster.client import ApiError, ClientError, Unreachable
 from classifier.cluster.files import FileError
 
+DESCRIPTION = "What a gang job is waiting for, whether it can ever run, and what needs attention."
 EPILOG = """exit codes: 0 fits, fine, started or succeeded; 1 cannot reach or read; 2 usage; 3 never fits, or the audit
 found something; 4 unknown; 5 misconfigured; status -w: 6 admission timed out, 7 failed, 8 deleted"""
 
 
 def parser() -> Parser:
-    top = Parser(prog="muster", description=__doc__, epilog=EPILOG)
+    # As a plugin of kubectl it is called by a name that nobody types.
+    prog = "kubectl muster" if Path(sys.argv[0]).stem == "kubectl-muster" else "muster"
+    top = Parser(prog=prog, description=DESCRIPTION, epilog=EPILOG)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in (status, preflight, audit):
         module.add(commands)

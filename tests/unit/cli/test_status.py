@@ -108,6 +108,12 @@ def test_help_and_missing_command(muster: Muster) -> None:
     assert muster().code == 2
 
 
+def test_usage_names_the_command_as_it_is_typed(muster: Muster, monkeypatch: pytest.MonkeyPatch) -> None:
+    for called, typed in (("/usr/local/bin/muster", "muster"), ("/usr/local/bin/kubectl-muster", "kubectl muster")):
+        monkeypatch.setattr("sys.argv", [called])
+        assert muster("status").err.startswith(f"{typed} status: the following arguments are required")
+
+
 def test_colours_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal:
         def isatty(self) -> bool:
