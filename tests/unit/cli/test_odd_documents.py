@@ -1,5 +1,6 @@
 """Whatever a file holds, the answer is one line that says what and where: never a traceback, never a long wait."""
 
+import copy
 import io
 import json
 from collections.abc import Callable
@@ -201,7 +202,7 @@ def test_no_traceback_whatever_stands_in_an_object(
         try:
             for key in way:
                 place = place[key]
-            place[last] = data.draw(any_of(ODD))
+            place[last] = copy.deepcopy(data.draw(any_of(ODD)))
         except (TypeError, KeyError, IndexError):
             continue  # an earlier change took that place away
     path = write("odd.yaml", *everything)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from classifier.cli.status import build
-from classifier.cluster.client import ApiError
+from classifier.cluster.client import ApiError, ClientError
 from classifier.cluster.reader import Reader
 from classifier.instant import parse_instant
 from classifier.report.screen import lines
@@ -64,3 +64,11 @@ async def test_few_requests() -> None:
     await screen(server)
     assert len(server.asked) <= 16
     assert not [path for path in server.asked if path.endswith("/pods") and "/namespaces/" not in path]
+
+
+async def test_an_object_that_cannot_be_read_is_named_by_its_kind() -> None:
+    odd = {"apiVersion": "v1", "kind": "Workload", "metadata": {"name": 5, "namespace": "team-a"}}
+    with pytest.raises(
+        ClientError, match=r"one of the workloads of https://cluster.test cannot be read: Expected `str`"
+    ):
+        await screen(Server([*objects()[:-1], odd]))
