@@ -17,13 +17,13 @@ import msgspec
 from classifier import api
 from classifier.cluster.client import ApiError, Client, ClientError
 from classifier.cluster.reflector import Reflector
-from classifier.fit import World
+from classifier.fit import Supply, World
+from classifier.fit.live import tell_the_same
 from classifier.instant import SECOND
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
     ClusterQueue,
-    Condition,
     LocalQueue,
     Meta,
     Namespace,
@@ -62,7 +62,8 @@ class View:
 class _Kept(Generic[T]):
     """One reflector, with its values as a list that is made anew only after a change.
 
-    ``alike`` tells of two copies of one object whether preflight reads the same in them.
+    ``no_news`` tells of two copies of one object whether the second says the same to us; ``notice`` is told of one that
+    does not.
     """
 
     def __init__(
@@ -70,16 +71,20 @@ class _Kept(Generic[T]):
         client: Client,
         resource: api.Resource,
         type_: type[T],
-        project: Callable[[T], T] | None = None,
-        alike: Callable[[T, T], bool] = lambda old, new: False,
+        no_news: Callable[[T, T], bool] = lambda old, new: False,
+        notice: Callable[[T], object] = lambda new: None,
     ) -> None:
-        self.reflector = Reflector(client, resource, type_, project=project or _trim, on_change=self._changed)
-        self._alike = alike
+        self.reflector = Reflector(client, resource, type_, project=_trim, on_change=self._changed)
+        self._no_news = no_news
+        self._notice = notice
         self._values: list[T] | None = None
 
     def _changed(self, key: str, old: T | None, new: T | None) -> None:
-        if old is None or new is None or not self._alike(old, new):
-            self._values = None
+        if old is not None and new is not None and self._no_news(old, new):
+            return
+        self._values = None
+        if new is not None:
+            self._notice(new)
 
     @property
     def objects(self) -> dict[str, T]:
@@ -104,7 +109,9 @@ class Snapshot:
         self._flavors = _Kept(client, api.RESOURCE_FLAVORS, ResourceFlavor)
         self._checks = _Kept(client, api.ADMISSION_CHECKS, AdmissionCheck)
         self._namespaces = _Kept(client, api.NAMESPACES, Namespace)
-        self._nodes = _Kept(client, api.NODES, Node, _trim_node, _alike)
+        self._supply = Supply()
+        # Kubelets report many times a second, and hardly ever anything new.
+        self._nodes = _Kept(client, api.NODES, Node, tell_the_same, self._supply.look)
         self._nodes_allowed = True
 
     @property
@@ -178,6 +185,7 @@ class Snapshot:
             nodes_awaited=self._nodes_allowed and not nodes.synced,
             observed_at=self._client.time.now() - int(age * SECOND),
             preflight_optional=self._settings.preflight_optional,
+            supply=self._supply,
         )
         world = await self._completed(world, namespace, queue)
         local_queue = world.local_queues.get(f"{namespace}/{queue}")
@@ -235,26 +243,6 @@ def _trim(obj: T) -> T:
     """Without managedFields: nobody here asks who wrote what, and they are half of an object's memory."""
     obj.metadata.managed_fields = None
     return obj
-
-
-def _trim_node(node: Node) -> Node:
-    """What is left is all that preflight reads of a node."""
-    _trim(node).metadata.annotations = None
-    if node.status is not None:
-        node.status.conditions = [
-            Condition(type=c.type, status=c.status) for c in node.status.conditions or () if c.type == "Ready"
-        ]
-    return node
-
-
-def _alike(old: Node, new: Node) -> bool:
-    """A kubelet reports every few minutes, thousands of them many times a second: most of it says nothing new."""
-    return (
-        old.metadata.labels == new.metadata.labels
-        and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp
-        and old.spec == new.spec
-        and old.status == new.status
-    )
 
 
 def _say(reflector: Reflector[Any]) -> str:

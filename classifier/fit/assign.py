@@ -8,15 +8,14 @@ for the queue decides whether it is judged, and how strictly.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from classifier.fit.eligible import refusal
-from classifier.fit.faults import faults
+from classifier.fit.budget import Budget, Effort, effort_of
+from classifier.fit.eligible import Refusal, refusal
 from classifier.fit.finding import Finding, skipped, unknown, worst
 from classifier.fit.flavor import Offer, weigh
 from classifier.fit.gang import GangError, Podset
 from classifier.fit.mode import profile_mode, weakest
-from classifier.fit.pools import pools_behind
 from classifier.fit.requests import Amounts, fraction_in, pod_requests
 from classifier.fit.verdict import Outcome
 from classifier.fit.world import World
@@ -25,14 +24,17 @@ from classifier.objects import CapacityProfile, ClusterQueue, ResourceFlavor, Re
 _GOOD = (Outcome.FITS, Outcome.FITS_AFTER_SCALE_UP)
 
 
-def assign(podset: Podset, queue: ClusterQueue, world: World) -> Finding:
-    """The finding for the podset, with the flavor, profiles and mode it rests on."""
+def assign(podset: Podset, queue: ClusterQueue, world: World, budget: Budget) -> Finding:
+    """The finding for the podset, with the flavor, profiles and mode it rests on. Raises OverBudget."""
+    effort = effort_of(podset.spec)
+    budget.spend(2 * effort.reading)
     try:
         requests = pod_requests(podset.spec)
         fraction = fraction_in(podset.spec)
     except GangError as error:
         return unknown(f"{podset.name}: {error}", "quantity")
-    speaking = [profile for profile in world.profiles if profile.applies_to(queue)]
+    offered = dict.fromkeys(queue.flavors)
+    speaking = [profile for name in offered for profile in world.profiles_of(name) if profile.applies_to(queue)]
     if not speaking:
         return skipped(f"no CapacityProfile speaks for ClusterQueue {queue.name}")
     if podset.count == 0:
@@ -40,7 +42,7 @@ def assign(podset: Podset, queue: ClusterQueue, world: World) -> Finding:
     groups = [_names(group) for group in _touched(queue, requests)]
     if not groups:
         return unknown(f"ClusterQueue {queue.name} covers nothing that {podset.name} requests")
-    assignment = _Assignment(podset, requests, groups, speaking, world)
+    assignment = _Assignment(podset, requests, groups, speaking, world, effort, budget)
     if fraction is not None:
         proof = Finding(
             outcome=Outcome.NEVER_FITS,
@@ -75,6 +77,9 @@ class _Assignment:
     groups: list[list[str]]
     speaking: list[CapacityProfile]
     world: World
+    effort: Effort
+    budget: Budget
+    refusals: dict[str, Refusal | None] = field(default_factory=dict)
 
     def group(self, names: list[str]) -> Finding:
         """The best flavor of the group: a promise, else what keeps a proof from being one, else the proof."""
@@ -100,16 +105,23 @@ class _Assignment:
         found: dict[str, ResourceFlavor | None] = {}
         for name in (name for group in self.groups if group is not names for name in group):
             flavor = self.world.flavors.get(name)
-            if flavor is None or refusal(self.podset.name, self.podset.spec, flavor) is None:
+            if flavor is None or self._refusal(flavor) is None:
                 found[name] = flavor
         return found
 
+    def _refusal(self, flavor: ResourceFlavor) -> Refusal | None:
+        if flavor.name not in self.refusals:
+            taints = len((flavor.spec.node_taints if flavor.spec else None) or ())
+            self.budget.spend(1 + self.effort.selecting + self.effort.tolerating * taints)
+            self.refusals[flavor.name] = refusal(self.podset.name, self.podset.spec, flavor)
+        return self.refusals[flavor.name]
+
     def _flavor(self, name: str, beside: Mapping[str, ResourceFlavor | None]) -> tuple[Finding, bool]:
         """The finding on one flavor, and whether Kueue may give the podset this flavor at all."""
-        podset, flavor = self.podset, self.world.flavors.get(name)
+        flavor = self.world.flavors.get(name)
         if flavor is None:
             return replace(unknown(f"ResourceFlavor {name} is not found"), flavor=name), True
-        refused = refusal(podset.name, podset.spec, flavor)
+        refused = self._refusal(flavor)
         if refused is not None:
             proof = Finding(
                 outcome=Outcome.NEVER_FITS,
@@ -130,18 +142,11 @@ class _Assignment:
         return self.resting_on(replace(self._weighed(flavor, beside), flavor=name), [name]), True
 
     def _weighed(self, flavor: ResourceFlavor, beside: Mapping[str, ResourceFlavor | None]) -> Finding:
-        every = [profile for profile in self.world.profiles if profile.spec.flavor == flavor.name]
-        offer = Offer(
-            flavor,
-            pools_behind(flavor, every, self.world.nodes),
-            tuple(profile.name for profile in every if profile.spec.closed is not True),
-            beside,
-            self.world.nodes_recent,
-        )
-        found = weigh(self.podset, self.requests, offer)
-        fault = next(iter(faults(flavor, every)), None)
-        if fault is not None and found.outcome not in _GOOD:
-            return Finding(outcome=Outcome.MISCONFIGURED, statement=fault)
+        backing = self.world.behind(flavor)
+        offer = Offer(flavor, backing, beside, self.world.nodes_recent)
+        found = weigh(self.podset, self.requests, self.effort, offer, self.budget)
+        if backing.fault is not None and found.outcome not in _GOOD:
+            return Finding(outcome=Outcome.MISCONFIGURED, statement=backing.fault)
         if found.outcome is Outcome.NEVER_FITS and len(self.groups) > 1:
             # The pod's nodes must be of one flavor of each group, and any of those may be described by the others.
             return unknown(
@@ -155,7 +160,7 @@ class _Assignment:
         """With the profiles that speak for these flavors. A flavor without any takes the licence to deny."""
         own = [profile for profile in self.speaking if profile.spec.flavor in flavors]
         spoken_for = {profile.spec.flavor for profile in own}
-        every = [profile for profile in self.world.profiles if profile.spec.flavor in flavors]
+        every = (profile for name in flavors for profile in self.world.profiles_of(name))
         return replace(
             found,
             profiles=tuple(dict.fromkeys(profile.name for profile in own)),

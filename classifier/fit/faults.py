@@ -4,7 +4,7 @@ The CRD refuses most of it, files and older objects may still carry it. A fault 
 as unknown, and a verdict that would rest on it becomes ``misconfigured`` with the field named.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from classifier.objects import CapacityProfile, NodeShape, Pool, Quantity, ResourceFlavor
 from classifier.quantity import QuantityError, amount
@@ -26,7 +26,7 @@ def readable(quantities: Mapping[str, Quantity] | None) -> bool:
     return all(_amount(resource, quantity) is not None for resource, quantity in (quantities or {}).items())
 
 
-def faults(flavor: ResourceFlavor, profiles: list[CapacityProfile]) -> list[str]:
+def faults(flavor: ResourceFlavor, profiles: Sequence[CapacityProfile]) -> list[str]:
     """Every fault of the profiles that stand behind the flavor, as ``CapacityProfile x: field is value``."""
     found = [f"CapacityProfile {profile.name}: {fault}" for profile in profiles for fault in _faults(profile, flavor)]
     closed = [profile.name for profile in profiles if profile.spec.closed]

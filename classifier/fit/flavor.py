@@ -3,32 +3,34 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from classifier.fit.budget import Budget, Effort
 from classifier.fit.eligible import tolerations
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import Podset
-from classifier.fit.match import Labels, Match, match_pod, show_taint, untolerated
+from classifier.fit.live import by_labels
+from classifier.fit.match import Labels, Match, asked_labels, match_pod, show_taint, untolerated
 from classifier.fit.pack import Room, capacity, nodes_needed, room
 from classifier.fit.placement import doubt, one_per_node
-from classifier.fit.pools import Pool
+from classifier.fit.pools import Pool, stray_pools
 from classifier.fit.requests import Amounts
+from classifier.fit.supply import Backing
 from classifier.fit.verdict import Outcome
-from classifier.objects import ResourceFlavor
+from classifier.objects import PodSpec, ResourceFlavor, Toleration
 from classifier.quantity import format_amount, is_extended
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A flavor as the queue offers it: its pools, and the profiles that do not say that they are all there is.
+    """A flavor as the queue offers it, and what stands behind it.
 
     ``beside``: the flavors, by name, that other resource groups may add; None for one that is not found. ``recent``:
     whether live nodes count as there.
     """
 
     flavor: ResourceFlavor
-    pools: list[Pool]
-    open: tuple[str, ...]
+    backing: Backing
     beside: Mapping[str, ResourceFlavor | None]
-    recent: bool = True
+    recent: bool
 
     def promised(self, pool: Pool) -> int:
         """Nodes of the pool that a fit may rest on: those declared, else those that stand."""
@@ -37,29 +39,41 @@ class Offer:
         return pool.ready if pool.max_nodes is None else pool.max_nodes
 
 
-def weigh(podset: Podset, requests: Amounts, offer: Offer) -> Finding:
-    """The outcome on this flavor: a proof that it never fits, a promise that it does, or why neither can be said."""
-    if not offer.pools:
+def weigh(podset: Podset, requests: Amounts, effort: Effort, offer: Offer, budget: Budget) -> Finding:
+    """The outcome on this flavor: a proof that it never fits, a promise that it does, or why neither can be said.
+
+    Raises OverBudget.
+    """
+    budget.spend(effort.reading)
+    asked = asked_labels(podset.spec)
+    besides = {key for other in offer.beside.values() if other and other.spec for key in other.spec.node_labels or ()}
+    backing = offer.backing
+    pools = [*backing.pools, *stray_pools(backing.strays, [*asked | besides], budget)]
+    if not pools:
         return unknown(f"flavor {offer.flavor.name} has no pool")
+    held = tolerations(podset.spec, offer.flavor)
     alone = one_per_node(podset)
-    rooms = [room(requests, alone, pool, *_match(podset, pool, offer)) for pool in offer.pools]
+    rooms = []
+    for pool in pools:
+        budget.spend(2 + len(requests) + effort.selecting + effort.tolerating * len(pool.taints) + len(offer.beside))
+        match, why = _match(podset, pool, held, offer)
+        if match is Match.NO and _refuted(podset.spec, pool, asked, effort, budget):
+            match, why = Match.UNKNOWN, f"nodes of pool {pool.name} differ in labels from its profile"
+        rooms.append(room(requests, alone, pool, match, why))
     most = capacity(rooms)
     if most is not None and most < podset.min_count:
         proof = _proof(podset, requests, rooms, most)
-        return _open(proof, offer) if offer.open else proof
+        return _open(proof, backing.open) if backing.open else proof
     return _promise(podset, rooms, most, offer)
 
 
-def _match(podset: Podset, pool: Pool, offer: Offer) -> tuple[Match, str]:
-    spec = podset.spec
-    match, why = match_pod(spec, pool.labels)
-    if match is Match.NO and any(match_pod(spec, Labels(live, True))[0] is Match.YES for live in pool.live_labels):
-        return Match.UNKNOWN, f"nodes of pool {pool.name} differ in labels from its profile"
+def _match(podset: Podset, pool: Pool, held: list[Toleration], offer: Offer) -> tuple[Match, str]:
+    match, why = match_pod(podset.spec, pool.labels)
     if match is Match.NO:
         return match, f"{podset.name} selects {why}, which pool {pool.name} does not have"
     if match is Match.UNKNOWN:
         return match, f"pool {pool.name} does not say whether its nodes meet {why}"
-    taint = untolerated(pool.taints, tolerations(spec, offer.flavor))
+    taint = untolerated(pool.taints, held)
     if taint is not None:
         # A toleration can still be added when the pod is created, so this is no proof (capacity.md §3.12b).
         return Match.UNKNOWN, f"{podset.name} does not tolerate {show_taint(taint)} of pool {pool.name}"
@@ -69,6 +83,18 @@ def _match(podset: Podset, pool: Pool, offer: Offer) -> tuple[Match, str]:
             # Kueue puts the labels of every flavor it gives on the pod.
             return Match.UNKNOWN, f"pool {pool.name} does not say whether its nodes are those of flavor {name}"
     return Match.YES, ""
+
+
+def _refuted(spec: PodSpec, pool: Pool, asked: set[str], effort: Effort, budget: Budget) -> bool:
+    """Whether a live node may take the pod although its pool, as declared, does not."""
+    budget.glance(len(asked))
+    carried = [key for key in asked if key in pool.live_keys]
+    budget.glance(len(pool.lives) * len(carried))
+    for lives in by_labels(pool.lives, carried) if carried else [pool.lives[:1]]:
+        budget.spend(effort.selecting)
+        if any(match_pod(spec, Labels(live.labels, complete=True))[0] is not Match.NO for live in lives[:1]):
+            return True
+    return False
 
 
 def _proof(podset: Podset, requests: Amounts, rooms: list[Room], most: int) -> Finding:
@@ -164,12 +190,12 @@ def _why_not_sure(podset: Podset, rooms: list[Room], most: int | None, held: int
     return f"live nodes of flavor {offer.flavor.name} are larger than declared, which has room for {held} pods"
 
 
-def _open(proof: Finding, offer: Offer) -> Finding:
+def _open(proof: Finding, open_profiles: tuple[str, ...]) -> Finding:
     """In an open world other pools may exist: the same numbers, no verdict."""
     return replace(
         proof,
         outcome=Outcome.UNKNOWN,
-        statement=f"{proof.statement}, and {', '.join(offer.open)} is not closed: there may be other pools",
+        statement=f"{proof.statement}, and {', '.join(open_profiles)} is not closed: there may be other pools",
         advice=None,
     )
 

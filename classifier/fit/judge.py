@@ -5,6 +5,7 @@ from typing import Final
 from classifier import api
 from classifier.fit.answer import answer, not_judged
 from classifier.fit.assign import assign
+from classifier.fit.budget import STEPS, Budget, OverBudget
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import GangError
 from classifier.fit.kinds import PODSETS
@@ -20,8 +21,11 @@ from classifier.state.kinds import view_for
 MAX_AGE: Final = 10 * MINUTE
 
 
-def judge(obj: Meta, world: World, now: int) -> Verdict:
-    """Whether the gang of ``obj`` can ever run in ``world``. Pure; raises on no object. ``now`` in ms."""
+def judge(obj: Meta, world: World, now: int, steps: int = STEPS) -> Verdict:
+    """Whether the gang of ``obj`` can ever run in ``world``. Pure; raises on no object. ``now`` in ms.
+
+    What takes more than ``steps`` (see ``budget.py``) is unknown.
+    """
     view = view_for(obj)
     podsets_of = PODSETS.get(view.resource) if view else None
     if view is None or podsets_of is None:
@@ -53,8 +57,12 @@ def judge(obj: Meta, world: World, now: int) -> Verdict:
         return not_judged(Outcome.UNKNOWN, str(error), notes, warn=True)
     doubt = _proves_nothing(queue, controllers, world, now)
     findings = []
+    budget = Budget(steps)
     for podset in podsets:
-        found = assign(podset, queue, world)
+        try:
+            found = assign(podset, queue, world, budget)
+        except OverBudget:
+            found = unknown(f"{podset.name} asks too much of its nodes to be judged in time: over {steps} steps")
         if found.outcome is Outcome.NEVER_FITS and doubt is not None:
             found = _without_proof(found, doubt)
         findings.append((podset, found))

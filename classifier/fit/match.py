@@ -67,12 +67,12 @@ def match_pod(spec: PodSpec, labels: Labels) -> tuple[Match, str]:
     """The pod's node selector and required node affinity against a node's labels, and what failed or is not known."""
     found, why = Match.YES, ""
     for key, value in (spec.node_selector or {}).items():
-        one = match_expression(Expression(key=key, operator="In", values=[value]), labels)
+        one = _match_value(key, value, labels)
         if one < found:
             found, why = one, f"{key}={value}"
     terms = required_terms(spec)
     if terms is not None:
-        one = max((match_term(term, labels) for term in terms), default=Match.UNKNOWN)
+        one = _match_any(terms, labels)
         if one < found:
             found, why = one, "its required node affinity"
     return found, why
@@ -83,13 +83,42 @@ def match_term(term: NodeSelectorTerm, labels: Labels) -> Match:
         return Match.UNKNOWN  # names one node
     if not term.match_expressions:
         return Match.NO  # an empty term matches no node
-    return min(match_expression(expression, labels) for expression in term.match_expressions)
+    found = Match.YES
+    for expression in term.match_expressions:
+        found = min(found, match_expression(expression, labels))
+        if found is Match.NO:
+            break
+    return found
+
+
+def _match_any(terms: list[NodeSelectorTerm], labels: Labels) -> Match:
+    """One term is enough. Without any the API server would refuse the pod."""
+    found = Match.NO if terms else Match.UNKNOWN
+    for term in terms:
+        found = max(found, match_term(term, labels))
+        if found is Match.YES:
+            break
+    return found
+
+
+def _match_value(key: str, value: str, labels: Labels) -> Match:
+    if labels.may_have(key):
+        return Match.UNKNOWN
+    return Match.YES if labels.known.get(key) == value else Match.NO
 
 
 def required_terms(spec: PodSpec) -> list[NodeSelectorTerm] | None:
     """Terms of the required node affinity; None where there is none."""
     affinity = spec.affinity.node_affinity if spec.affinity else None
     return (affinity.required.node_selector_terms or []) if affinity and affinity.required else None
+
+
+def asked_labels(spec: PodSpec) -> set[str]:
+    """Every label key that the pod's node selection looks at."""
+    keys = set(spec.node_selector or ())
+    for term in required_terms(spec) or ():
+        keys.update(expression.key for expression in term.match_expressions or ())
+    return keys
 
 
 def untolerated(taints: Iterable[Taint] | None, tolerations: Iterable[Toleration]) -> Taint | None:

@@ -1,7 +1,9 @@
 """The world a gang is judged in: one snapshot of what an administrator declared and what stands in the cluster."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from classifier.fit.supply import Backing, Supply
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
@@ -19,7 +21,8 @@ class World:
 
     ``local_queues`` is keyed by ``namespace/name``, every other map by name. ``nodes`` is None where nodes may not be
     read: the declared figures then stand alone. ``admission_checks`` tells a MultiKueue queue from others: name every
-    check of the queues that are judged, or nothing there is ever denied.
+    check of the queues that are judged, or nothing there is ever denied. Whoever changes ``profiles`` or ``nodes``
+    makes a new list: ``supply`` goes by that.
     """
 
     profiles: list[CapacityProfile] = field(default_factory=list)
@@ -37,3 +40,12 @@ class World:
     observed_at: int | None = None
     #: The installation allows every namespace to skip preflight (else only those that carry ``preflight-optional``).
     preflight_optional: bool = False
+    #: What was worked out about flavors so far; may be handed on to the next world.
+    supply: Supply = field(default_factory=Supply, compare=False, repr=False)
+
+    def profiles_of(self, flavor: str) -> Sequence[CapacityProfile]:
+        """Every profile of a flavor, whatever queues it names."""
+        return self.supply.profiles_of(flavor, self.profiles, self.nodes)
+
+    def behind(self, flavor: ResourceFlavor) -> Backing:
+        return self.supply.behind(flavor, self.profiles, self.nodes)

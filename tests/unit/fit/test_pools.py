@@ -72,6 +72,17 @@ def test_a_live_label_refutes_a_declared_one() -> None:
     assert judge(wanted, shown, now=0).outcome is UNKNOWN
 
 
+def test_a_live_label_refutes_a_declared_one_even_where_others_are_not_known() -> None:
+    """The zone is the cloud's to set, perhaps in a moment: this node does not rule itself out."""
+    told = profile().closed().pool()
+    told.spec["pools"][0]["nodeLabels"] = {"agentpool": "gpupool"}
+    told.spec["pools"][0]["node"]["labels"] = {"model": "a100"}
+    asks = {"model": "h100", "topology.kubernetes.io/zone": "a"}
+    wanted = job().queue("gpu").gpus(8).pod_spec(nodeSelector=asks).done()
+    assert judge(wanted, gpu_world(profile=told), now=0).outcome is NEVER
+    assert judge(wanted, gpu_world(member().label("model", "h100"), profile=told), now=0).outcome is UNKNOWN
+
+
 def test_what_daemons_surely_take_is_gone() -> None:
     reserved = profile().closed().pool(daemonSetReserve={"cpu": "4", "pods": 100})
     asks = job().queue("gpu").requests({"cpu": "91"})

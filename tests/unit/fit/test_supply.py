@@ -1,0 +1,155 @@
+"""What is worked out once for a world: never older than the world, and the same as if it were worked out each time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from classifier.fit import Outcome, Supply, Verdict, World, judge
+from tests.builders import (
+    GPU,
+    GPU_NODE,
+    NodeBuilder,
+    flavor,
+    gpu_profile,
+    gpu_world,
+    job,
+    node,
+    profile,
+)
+
+NEVER, UNKNOWN, FITS, GROWS = Outcome.NEVER_FITS, Outcome.UNKNOWN, Outcome.FITS, Outcome.FITS_AFTER_SCALE_UP
+
+
+def gpus(pods: int, world: World, each: int = 8) -> Verdict:
+    return judge(job().queue("gpu").pods(pods).gpus(each).done(), world, now=0)
+
+
+def member(name: str = "a", pool: str = "gpupool") -> NodeBuilder:
+    return node(name, agentpool=pool)
+
+
+def more_nodes(world: World) -> None:
+    world.nodes = [member(name).done() for name in "abc"]
+
+
+def larger_maximum(world: World) -> None:
+    world.profiles = [gpu_profile().pool("more", 1, labels={"agentpool": "gpupool"}).done()]
+
+
+def another_flavor(world: World) -> None:
+    """Its nodes are others: those of the profile's pools are none of them."""
+    world.flavors["a100-scale"] = flavor().node_labels(agentpool="other").done()
+
+
+def a_larger_node_of_the_same_name(world: World) -> None:
+    world.nodes = [member("a").allocatable({**GPU_NODE, GPU: "16"}).done()]
+
+
+@pytest.mark.parametrize(
+    ("change", "pods", "each", "before", "after"),
+    [
+        (more_nodes, 3, 8, NEVER, FITS),
+        (larger_maximum, 3, 8, NEVER, GROWS),
+        (another_flavor, 3, 8, NEVER, Outcome.MISCONFIGURED),
+        (a_larger_node_of_the_same_name, 1, 16, NEVER, UNKNOWN),
+    ],
+)
+def test_a_change_is_seen_at_once(
+    change: Callable[[World], None], pods: int, each: int, before: Outcome, after: Outcome
+) -> None:
+    world = gpu_world(member("a"))
+    assert gpus(pods, world, each).outcome is before
+    change(world)
+    assert gpus(pods, world, each).outcome is after
+
+
+def test_a_node_gone_is_gone() -> None:
+    world = gpu_world(*(member(name) for name in "abc"))
+    assert gpus(3, world).outcome is FITS
+    world.nodes = (world.nodes or [])[:2]
+    assert gpus(3, world).outcome is NEVER
+    world.nodes = None
+    assert gpus(2, world).outcome is GROWS
+
+
+def test_worlds_that_share_what_was_worked_out_do_not_mix() -> None:
+    """The webhook hands it from one view to the next."""
+    shared = Supply()
+    small, large = gpu_world(), gpu_world(*(member(name) for name in "abc"))
+    small.supply = large.supply = shared
+    for _ in range(2):
+        assert gpus(3, small).outcome is NEVER
+        assert gpus(3, large).outcome is FITS
+
+
+def test_a_node_looked_at_ahead_is_not_in_the_world_yet() -> None:
+    for readable in (True, False):
+        world = gpu_world()
+        world.nodes = [] if readable else None
+        for name in "abc":
+            world.supply.look(member(name).done())
+        assert gpus(3, world).outcome is NEVER
+
+
+@dataclass(frozen=True)
+class Stray:
+    """A node of the flavor outside every pool: what it visibly has is the truth."""
+
+    gpus: int
+    cpu: int
+    rack: str | None
+    ready: bool
+    tainted: bool
+
+    def takes(self, cpu: int, gpus: int, rack: str | None) -> int:
+        if rack is not None and self.rack != rack:
+            return 0
+        return min(10, self.cpu // cpu, self.gpus // gpus if gpus else 10)
+
+    def built(self, name: str) -> NodeBuilder:
+        one = node(name, sku="gpu", **({"rack": self.rack} if self.rack else {})).ready(self.ready)
+        if self.tainted:
+            one.spec["taints"] = [{"key": "sku", "effect": "NoSchedule"}]
+        return one.allocatable({"cpu": self.cpu, GPU: self.gpus, "pods": 10})
+
+
+racks = st.sampled_from([None, "r1", "r2"])
+strays = st.builds(
+    Stray,
+    gpus=st.integers(0, 3),
+    cpu=st.sampled_from([8, 9, 63, 64, 65, 66]),
+    rack=racks,
+    ready=st.booleans(),
+    tainted=st.booleans(),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(strays, max_size=8), st.integers(1, 12), st.sampled_from([8, 9, 33, 64]), st.integers(0, 3), racks)
+def test_nodes_taken_together_promise_no_more_and_rule_out_no_more_than_they_have(
+    drawn: list[Stray], pods: int, cpu: int, devices: int, rack: str | None
+) -> None:
+    """Nodes that differ by little are judged as one pool: the true room must lie between its two figures."""
+    told = profile().closed().mode("Enforce").pool("elsewhere", 0)
+    live = [stray.built(f"n{i}") for i, stray in enumerate(drawn)]
+    asks = job().queue("gpu").pods(pods).requests({"cpu": cpu, GPU: devices})
+    if rack:
+        asks.pod_spec(nodeSelector={"rack": rack})
+    outcome = judge(asks.done(), gpu_world(flavor().node_labels(sku="gpu"), *live, profile=told), now=0).outcome
+    if outcome is NEVER:
+        assert sum(stray.takes(cpu, devices, rack) for stray in drawn) < pods
+    if outcome in (FITS, GROWS):
+        assert sum(stray.takes(cpu, devices, rack) for stray in drawn if not stray.tainted) >= pods
+
+
+@pytest.mark.parametrize(("pods", "outcome"), [(1, UNKNOWN), (2, UNKNOWN), (3, NEVER)])
+def test_the_larger_of_two_alike_counts_in_a_proof_the_smaller_in_a_promise(pods: int, outcome: Outcome) -> None:
+    told = profile().closed().mode("Enforce").pool("elsewhere", 0)
+    live = [node(name, sku="gpu").allocatable({"cpu": cpu, "pods": 110}) for name, cpu in (("a", 64), ("b", 65))]
+    cluster = gpu_world(flavor().node_labels(sku="gpu"), *live, profile=told)
+    asks = job().queue("gpu").pods(pods)
+    assert judge(asks.requests({"cpu": 65}).done(), cluster, now=0).outcome is outcome
+    assert judge(asks.requests({"cpu": 64}).done(), cluster, now=0).outcome is (NEVER if pods > 2 else FITS)
