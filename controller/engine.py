@@ -80,6 +80,7 @@ class Engine:
         self._figures = Figures(self.cache, metrics, self._now)
         self._told: dict[str, str] = {}
         self._fence_said: tuple[bool, str] | None = None
+        self._blind_said: str | None = None
         self._trying = False
         self._steps = 0
         self._reflectors = [*self.cache.reflectors, self.fence.policies, self.fence.bindings]
@@ -128,6 +129,7 @@ class Engine:
             self._metrics.outage.set(self.outage.trial)
             self._notice_step()
             self._fence_changed()
+            self._sight_changed()
             await asyncio.sleep(1)
 
     def _notice_step(self) -> None:
@@ -156,6 +158,18 @@ class Engine:
         self._profiles.changed()
         for key in self._figures.overdue.members():
             self._queue.add(key)
+
+    def _sight_changed(self) -> None:
+        blind = self._blind()
+        if blind == self._blind_said:
+            return
+        self._blind_said = blind
+        if blind is None:
+            log.info("all that a commit rests on is followed again")
+            for key in self._figures.overdue.members():
+                self._queue.add(key)
+        elif not self.not_ready:
+            log.warning("deadlines are not enforced for now", extra={"reason": blind})
 
     def _workload_changed(self, key: str, old: Workload | None, new: Workload | None) -> None:
         self._figures.workload_changed(key, old, new)

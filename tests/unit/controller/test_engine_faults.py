@@ -139,6 +139,21 @@ async def test_a_kind_that_cannot_be_followed_is_no_outage(cluster: Cluster, sta
         assert controller.value("muster_outage") == 0
 
 
+async def test_what_a_commit_rests_on_must_be_followed(cluster: Cluster, start: Any) -> None:
+    """The watch of LocalQueues is refused: whether a queue stands still is not known, and nothing is ended by it."""
+    due_in(cluster, 2500)
+    async with start() as controller:
+        await in_force(controller)
+        cluster.faulty = lambda call: call.method == "GET" and "localqueues" in call.path
+        cluster.fault = answer(403, "Forbidden", "roles were changed")
+        cluster.cut_watches()
+        await controller.until(lambda: controller.engine.cache.local_queues.trouble is not None)
+        await controller.until(lambda: controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 1)
+        assert not any(map(committing, cluster.calls))
+        cluster.fault = None
+        await controller.until(lambda: cluster.mirrored)
+
+
 async def test_a_mirror_is_not_taken_off_on_the_word_of_an_old_copy(cluster: Cluster, start: Any) -> None:
     """Our watch of Workloads is silent; another leader commits and mirrors; that of jobs tells us of the mirror."""
     due_in(cluster, 10 * MINUTE)
