@@ -47,8 +47,6 @@ log = logging.getLogger(__name__)
 SETTLE_AGAIN = 10 * SECOND
 #: While an outage is not seen to end one commit at a time is tried; the others look again this much later, ms.
 TRY_AGAIN = 5 * SECOND
-#: A watch silent for longer than this, seconds, may be dead: bookmarks come about once a minute.
-SILENCE = 120.0
 
 Key = str | OwnerKey
 
@@ -273,11 +271,14 @@ class Engine:
         return decide(facts, self._now(), Mode(enforce, self.outage.not_before, self._settings.notice))
 
     def _blind(self) -> str | None:
-        """Why the copies that a commit rests on may be old; None if they are followed."""
+        """Why the copies that a commit rests on may be old; None if they are followed.
+
+        Silence alone tells nothing before the reflector's own limit: bookmarks were seen two minutes apart.
+        """
         vital: list[Reflector[Any]] = [self.cache.workloads, self.cache.local_queues, *self.cache.owners.values()]
         for reflector in vital:
-            if reflector.trouble or reflector.age() > SILENCE:
-                return f"{reflector.resource.plural} cannot be followed: {reflector.trouble or 'silence'}"
+            if reflector.trouble:
+                return f"{reflector.resource.plural} cannot be followed: {reflector.trouble}"
         return None
 
     async def _act(self, key: str, facts: Facts, decision: Decision) -> None:
