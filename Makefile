@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Built before the tests, where progress can be seen: without arguments what a control plane runs.
+PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kueue kwok helm promtool
 
 .PHONY: help demo test lint clean
 help: ## list the targets
@@ -26,7 +28,9 @@ lint: $(STAMP) ## ruff, mypy --strict, the layer contracts
 	$(BIN)/lint-imports --no-logo
 
 test: lint ## lint, unit tests, then the scenarios on a real control plane
-	$(BIN)/pytest tests e2e $(PYTEST_ARGS)
+	@$(BIN)/python -m e2e.controlplane build $(PROGRAMS)
+	$(BIN)/pytest tests -n auto $(PYTEST_ARGS)
+	$(BIN)/pytest e2e $(PYTEST_ARGS)
 
 clean: ## remove what these targets made here (the built control plane stays in its cache)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info

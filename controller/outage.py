@@ -7,6 +7,10 @@ succeeds; then a grace begins in which they may still be admitted.
 
 import time
 from collections.abc import Callable
+from typing import Final
+
+#: More objects than this that fail by themselves are not remembered.
+MOST_EXCUSED: Final = 10_000
 
 
 class Outage:
@@ -63,6 +67,9 @@ class Outage:
         """A trial passed: the grace begins."""
         self._out = False
         self._failing_since.clear()
+        if len(self._excused) > MOST_EXCUSED:
+            # Names of what is long gone; whoever still fails is excused again by the next trial.
+            self._excused.clear()
         self._excused |= self._failing
         self._failing.clear()
         self.begin_grace()

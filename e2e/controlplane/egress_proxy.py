@@ -23,18 +23,21 @@ class Service:
         self.fault: str | None = None
         self.turn = itertools.count()
         self.flows = asyncio.Event()
-        #: Both ends of each open tunnel, and the backend it leads to.
-        self.tunnels: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter, str]] = set()
+        #: Both ends of each open tunnel.
+        self.tunnels: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
 
     def configure(self, backends: list[str], fault: str | None) -> None:
-        """Faults reach open tunnels too: the API server keeps its connections to webhooks for minutes."""
+        """Faults reach open tunnels too: the API server keeps its connections to webhooks for minutes.
+
+        A backend that leaves keeps its tunnels, as with kube-proxy: it is the draining pod that ends them.
+        """
         self.backends, self.fault = backends, fault
         if fault == HANG:
             self.flows.clear()
         else:
             self.flows.set()
-        for front, back, backend in list(self.tunnels):
-            if fault in (RESET, REFUSE) or backend not in backends:
+        for front, back in list(self.tunnels):
+            if fault in (RESET, REFUSE):
                 front.transport.abort()
                 back.transport.abort()
 
@@ -93,7 +96,7 @@ class Proxy:
             print(f"{target}: {backend} does not answer: {error}", flush=True)
             await answer(writer, f"502 {backend} does not answer")
             return
-        tunnel = (writer, back_writer, backend)
+        tunnel = (writer, back_writer)
         service.tunnels.add(tunnel)
         try:
             await answer(writer, "200 Connection established")

@@ -123,12 +123,13 @@ def test_in_any_history_commits_are_tried_just_after_long_failures(events: list[
     world = World()
     since: dict[str, float] = {}
     expected = False
-    for what, channel, gap in events:
+    for number, (what, channel, gap) in enumerate(events):
         world.seconds += gap
         failing = world.seconds - since.get(channel, world.seconds)
         match what:
             case "failed":
-                world.outage.failed(channel)
+                # Each time another object: what goes on failing after a trial is tested below.
+                world.outage.failed(channel, str(number))
                 since.setdefault(channel, world.seconds)
                 expected |= failing >= AFTER
             case "answered":

@@ -90,14 +90,16 @@ async def test_a_service_without_ready_pods_is_refused(tmp_path: Path) -> None:
         assert code == "503"
 
 
-async def test_connections_to_a_pod_that_left_are_cut(tmp_path: Path) -> None:
+async def test_connections_to_a_pod_that_left_are_the_pods_to_end(tmp_path: Path) -> None:
     async with running(tmp_path) as egress, echo(b"a:") as a, echo(b"b:") as b:
         await egress.route(SERVICE, [a])
-        _, stream = await connect(egress)
-        assert await ask(stream, b"x\n") == b"a:x\n"
+        _, old = await connect(egress)
+        assert await ask(old, b"x\n") == b"a:x\n"
         await egress.route(SERVICE, [b])
-        assert await ask(stream, b"x\n") == b""
-        await close(stream)
+        _, new = await connect(egress)
+        assert await ask(new, b"x\n") == b"b:x\n"
+        assert await ask(old, b"y\n") == b"a:y\n"
+        await close(old, new)
 
 
 @pytest.mark.parametrize(("fault", "code"), [(Fault.RESET, "200"), (Fault.REFUSE, "503")])
