@@ -24,7 +24,7 @@ from classifier.objects import (
     Workload,
 )
 from classifier.policy import Policies, profiles_for
-from classifier.state.kinds import KINDS, KindView, view_of
+from classifier.state.kinds import KINDS, view_of
 
 K = TypeVar("K", bound=Hashable)
 
@@ -189,9 +189,6 @@ class Cache:
             workload = self.workloads.objects.get(key)
             if workload is not None:
                 yield workload
-
-    def view(self, kind: tuple[str, str]) -> KindView:
-        return KINDS[kind]
 
     # --- changes ----------------------------------------------------------------------------------------------
 

@@ -154,8 +154,7 @@ class Engine:
                 extra={"fence": self.fence.name, "reason": state.reason},
             )
         self._profiles.changed()
-        for key in self._figures.overdue.members():
-            self._queue.add(key)
+        self._look_at_overdue()
 
     def _sight_changed(self) -> None:
         blind = self._blind()
@@ -164,10 +163,14 @@ class Engine:
         self._blind_said = blind
         if blind is None:
             log.info("all that a commit rests on is followed again")
-            for key in self._figures.overdue.members():
-                self._queue.add(key)
+            self._look_at_overdue()
         elif not self.not_ready:
             log.warning("deadlines are not enforced for now", extra={"reason": blind})
+
+    def _look_at_overdue(self) -> None:
+        """What was due and could not be ended: no event of its own brings it back."""
+        for key in self._figures.overdue.members():
+            self._queue.add(key)
 
     def _workload_changed(self, key: str, old: Workload | None, new: Workload | None) -> None:
         self._figures.workload_changed(key, old, new)
