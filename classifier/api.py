@@ -50,6 +50,10 @@ PROFILE_READY: Final = "Ready"
 PROVISIONING_READY: Final = "ProvisioningReady"
 
 
+#: Keys of dispatch that the classification understands; the prefix is configuration (design §2).
+DISPATCH_PREFIX: Final = "dispatch.phpboyscout.uk/"
+
+
 class Resource(NamedTuple):
     """One kind as the API serves it. ``path`` is the prefix of its list, without a namespace."""
 
@@ -124,6 +128,21 @@ VALIDATING_WEBHOOKS: Final = Resource(
     "ValidatingWebhookConfiguration",
     namespaced=False,
 )
+
+# The other job kinds, and what stands between them and their pods (reference/classification.md §E).
+JOBSETS: Final = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
+TRAIN_JOBS: Final = Resource("trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob")
+TRAINING_RUNTIMES: Final = Resource("trainer.kubeflow.org", "v1alpha1", "trainingruntimes", "TrainingRuntime")
+RAY_JOBS: Final = Resource("ray.io", "v1", "rayjobs", "RayJob")
+RAY_CLUSTERS: Final = Resource("ray.io", "v1", "rayclusters", "RayCluster")
+PYTORCH_JOBS: Final = Resource("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob")
+TF_JOBS: Final = Resource("kubeflow.org", "v1", "tfjobs", "TFJob")
+XGBOOST_JOBS: Final = Resource("kubeflow.org", "v1", "xgboostjobs", "XGBoostJob")
+PADDLE_JOBS: Final = Resource("kubeflow.org", "v1", "paddlejobs", "PaddleJob")
+JAX_JOBS: Final = Resource("kubeflow.org", "v1", "jaxjobs", "JAXJob")
+MPI_JOBS: Final = Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob")
+LEADER_WORKER_SETS: Final = Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet")
+APP_WRAPPERS: Final = Resource("workload.codeflare.dev", "v1beta2", "appwrappers", "AppWrapper")
 
 # --- Kueue's names ----------------------------------------------------------------------------------------------
 QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"

@@ -1,8 +1,18 @@
 """Whose job Muster judges, stamps and bounds, and whose it never touches (design §3, "Whose wait is bounded"). Pure."""
 
+from typing import Final
+
 from classifier import api
 from classifier.objects import Meta, OwnerReference, Workload
-from classifier.state.kinds import parent_of, view_for, view_of
+from classifier.state.kinds import KINDS, KindView, parent_of, view_for
+
+#: The kinds whose wait is bounded so far, and which the webhook judges. Every kind can be explained (KINDS).
+BOUNDED: Final = {key: KINDS[key] for key in (("batch", "Job"),)}
+
+
+def bounded_view(owner: OwnerReference | None) -> KindView | None:
+    """The view of the kind an owner reference names, if jobs of that kind are bounded."""
+    return BOUNDED.get((owner.group, owner.kind)) if owner else None
 
 
 def owner_of(workload: Workload) -> OwnerReference | None:
@@ -33,6 +43,6 @@ def why_never(workload: Workload) -> str | None:
     owner = owner_of(workload)
     if owner is None:
         return "it has no controller owner"
-    if view_of(owner) is None:
+    if bounded_view(owner) is None:
         return f"Muster does not bound jobs of kind {owner.kind}"
     return None

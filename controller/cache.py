@@ -24,7 +24,7 @@ from classifier.objects import (
     Workload,
 )
 from classifier.policy import Policies, profiles_for
-from classifier.state.kinds import KINDS, view_of
+from classifier.scope import BOUNDED, bounded_view
 
 K = TypeVar("K", bound=Hashable)
 
@@ -34,7 +34,7 @@ _POLICY_KEYS = (api.ADMISSION_TIMEOUT, api.MAX_ADMISSION_TIMEOUT)
 
 
 class OwnerKey(NamedTuple):
-    """Names an owner; the kind with its group, as in ``KINDS``."""
+    """Names an owner; the kind with its group, as in ``BOUNDED``."""
 
     kind: tuple[str, str]
     key: str
@@ -128,7 +128,7 @@ class Cache:
             kind: Reflector(
                 client, view.resource, view.type_, project=trim_owner, on_change=self._owner_change_of(kind)
             )
-            for kind, view in KINDS.items()
+            for kind, view in BOUNDED.items()
         }
         self.local_queues = Reflector(client, api.LOCAL_QUEUES, LocalQueue, on_change=self._local_queue_changed)
         self.cluster_queues = Reflector(client, api.CLUSTER_QUEUES, ClusterQueue, on_change=self._cluster_queue_changed)
@@ -198,7 +198,7 @@ class Cache:
                 continue
             update(self._by_queue, f"{workload.namespace}/{workload.queue_name}", key)
             reference = scope.owner_of(workload)
-            if reference is not None and view_of(reference):
+            if reference is not None and bounded_view(reference):
                 owner = OwnerKey((reference.group, reference.kind), f"{workload.namespace}/{reference.name}")
                 update(self._by_owner, owner, key)
                 if new is None:

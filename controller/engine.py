@@ -14,7 +14,7 @@ from classifier.cluster.client import ApiError, Client, Unreachable
 from classifier.cluster.reflector import Reflector
 from classifier.instant import SECOND
 from classifier.objects import Meta, Workload
-from classifier.state.kinds import KINDS, view_of
+from classifier.scope import BOUNDED, bounded_view
 from controller.act import WATCH, Writer
 from controller.bucket import TokenBucket
 from controller.cache import Cache, OwnerKey
@@ -225,7 +225,7 @@ class Engine:
         """After a write of unknown outcome, or a conflict: what stands there now decides."""
         workload = self.cache.workloads.objects.get(key) if isinstance(key, str) else None
         reference = scope.owner_of(workload) if workload else None
-        view = view_of(reference)
+        view = bounded_view(reference)
         try:
             if workload is not None:
                 await self._writer.read_workload(workload)
@@ -242,7 +242,7 @@ class Engine:
             return
         self._figures.looked_at(key, workload)
         reference = scope.owner_of(workload)
-        view = view_of(reference)
+        view = bounded_view(reference)
         if reference is not None and view is not None and self.cache.owner(workload, reference) is None:
             # The owner's watch may lag behind the Workload's: ask once before believing it is gone.
             await self._writer.read_owner(view, workload.namespace, reference.name)
@@ -260,7 +260,7 @@ class Engine:
         """Everything about one Workload as it is cached now; None if its wait is not ours to bound."""
         workload = self.cache.workloads.objects.get(key)
         reference = scope.owner_of(workload) if workload else None
-        view = view_of(reference)
+        view = bounded_view(reference)
         if workload is None or reference is None or view is None or scope.why_never(workload):
             return None
         owner = self.cache.owner(workload, reference)
@@ -366,7 +366,7 @@ class Engine:
 
     async def _clean_owner(self, key: OwnerKey) -> None:
         """Take a mirror off an owner none of whose Workloads carries the decision it copies."""
-        view = KINDS[key.kind]
+        view = BOUNDED[key.kind]
         owner: Meta | None = self.cache.owners[key.kind].objects.get(key.key)
         if owner is None or owner.metadata.deletion_timestamp:
             return

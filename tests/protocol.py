@@ -10,7 +10,7 @@ from typing import Any
 from classifier import api, clock
 from classifier.clock import Ledger
 from classifier.policy import Policies
-from classifier.state.kinds import KINDS
+from classifier.scope import BOUNDED
 from controller.decide import (
     Action,
     Annotations,
@@ -65,7 +65,7 @@ class Cluster:
         if self.timeout is not None:
             policy.annotate(api.ADMISSION_TIMEOUT, self.timeout)
         policies = Policies(self.queue.done() if self.queue else None, namespace=policy.done())
-        return Facts(self.workload.done(), self.job.done(), KINDS["batch", "Job"], policies)
+        return Facts(self.workload.done(), self.job.done(), BOUNDED["batch", "Job"], policies)
 
     def ledger(self) -> Ledger | None:
         return clock.parse_ledger(self.job.done())

@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from classifier.objects import Meta
-from classifier.state.kinds import KINDS
+from classifier.scope import BOUNDED
 
 _DECODERS: Final = {
     (view.resource.group, view.resource.version, view.resource.kind): msgspec.json.Decoder(view.type_)
-    for view in KINDS.values()
+    for view in BOUNDED.values()
 }
 _metadata: Final = msgspec.json.Decoder(Meta)
 

@@ -18,7 +18,7 @@ from classifier.instant import format_duration
 from classifier.objects import Job, Namespace, Workload
 from classifier.report import Finding, Problem, audit_foreign, audit_job, audit_unseen, owner_of
 from classifier.report.encode import finding_json
-from classifier.state.kinds import view_of
+from classifier.scope import bounded_view
 
 _ORDER = {problem: weight for weight, problem in enumerate(Problem)}
 
@@ -93,7 +93,7 @@ def audit(snapshot: Snapshot, namespace: str | None, selected: Test, now: int, f
             continue
         controller = workload.controller
         job = jobs.get(controller.uid) if controller else None
-        if job is None and controller is not None and view_of(controller) is not None:
+        if job is None and controller is not None and bounded_view(controller) is not None:
             unseen = "may not be read" if api.JOBS in snapshot.unreadable else "is not there"
             why = f"{controller.kind} {controller.name} {unseen}"
             found = audit_unseen(workload, f"{controller.kind}/{controller.name}", why, now)
@@ -101,8 +101,8 @@ def audit(snapshot: Snapshot, namespace: str | None, selected: Test, now: int, f
             found = audit_foreign(workload, f"{controller.kind}/{controller.name}" if controller else "", now)
         else:
             owner = owner_of(job)
-            observation = observe(snapshot, owner, now, fence=fence, workload=workload, alone=False)
-            found = audit_job(observation, verdict_on(snapshot, world, job, now), now)
+            picture = observe(snapshot, owner, now, fence=fence, workload=workload, alone=False)
+            found = audit_job(picture, verdict_on(snapshot, world, job, now), now)
         if found is not None:
             yield found
 

@@ -160,11 +160,11 @@ async def follow(
 
 
 def _end(current: Report, deleted: bool, now: int) -> Exit | None:
-    workload = current.observation.workload
+    workload = current.picture.workload
     code = _ENDS.get(current.result)
     if code is Exit.TIMED_OUT and workload is not None and not deleted:
         committed_at = current.deadline.committed_at or 0
-        if not (settled(workload) and current.observation.owner.suspended) and now - committed_at < SETTLE:
+        if not (settled(workload) and current.picture.owner.suspended) and now - committed_at < SETTLE:
             return None
     if code is not None:
         return code

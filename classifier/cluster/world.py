@@ -26,8 +26,8 @@ from classifier.objects import (
 )
 from classifier.policy import profiles_for
 from classifier.report.fence import FENCE_NAME, Fence, controllers_word, fence_of
-from classifier.report.observation import Observation, pods_of, requests_of, workload_of
 from classifier.report.owner import Owner, stamped_verdict
+from classifier.report.picture import Picture, pods_of, requests_of, workload_of
 
 _FENCE: Final = (api.ADMISSION_POLICIES, api.ADMISSION_POLICY_BINDINGS)
 #: What a verdict rests on, in the order it is looked up.
@@ -67,7 +67,7 @@ def observe(
     fence: Fence | None = None,
     workload: Workload | None = None,
     alone: bool = True,
-) -> Observation:
+) -> Picture:
     """Everything the snapshot holds about one job.
 
     For thousands of jobs at once: name the Workload, judge the fence once, and leave out (``alone=False``) what has to
@@ -86,7 +86,7 @@ def observe(
     else:
         speaking = profiles_for(cluster, profiles.values())
     nodes = snapshot.readable(api.NODES, Node) if alone else None
-    return Observation(
+    return Picture(
         owner=owner,
         workload=workload,
         local_queue=local,

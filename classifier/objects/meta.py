@@ -44,6 +44,7 @@ class Metadata(Obj):
     annotations: dict[str, str] | None = None
     owner_references: list[OwnerReference] | None = None
     managed_fields: list[ManagedField] | None = None
+    finalizers: list[str] | None = None
 
 
 class Meta(Obj):

@@ -1,4 +1,4 @@
-"""Pods and their templates: what preflight needs to place them."""
+"""Pods and their templates: what preflight needs to place them, and how they ended."""
 
 from typing import Any
 
@@ -115,11 +115,45 @@ class PodTemplate(Obj):
     spec: PodSpec | None = None
 
 
+class Terminated(Obj):
+    """How a container ended."""
+
+    exit_code: int = 0
+    signal: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
+
+
+class Waiting(Obj):
+    """Why a container does not run."""
+
+    reason: str | None = None
+    message: str | None = None
+
+
+class ContainerState(Obj):
+    """At most one of them is set; a running container is of no interest here."""
+
+    terminated: Terminated | None = None
+    waiting: Waiting | None = None
+
+
+class ContainerStatus(Obj):
+    name: str = ""
+    state: ContainerState | None = None
+    last_state: ContainerState | None = None
+    restart_count: int | None = None
+
+
 class PodStatus(Conditioned):
     phase: str | None = None
     reason: str | None = None
     message: str | None = None
     start_time: str | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+    container_statuses: list[ContainerStatus] | None = None
 
 
 class Pod(Meta):

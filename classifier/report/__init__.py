@@ -5,9 +5,9 @@ from classifier.report.compose import ProfileState, Report, Result, report
 from classifier.report.deadline import Deadline, deadline_of
 from classifier.report.fence import FENCE_NAME, Fence, FenceState, fence_of
 from classifier.report.message import reactivate_command, timed_out_message
-from classifier.report.observation import Observation, pods_of, requests_of, workload_of
 from classifier.report.owner import Finish, Owner, owner_of
 from classifier.report.phase import Phase, State
+from classifier.report.picture import Picture, pods_of, requests_of, workload_of
 from classifier.report.profiles import ProvisioningReady, provisioning_ready
 
 __all__ = [
@@ -17,9 +17,9 @@ __all__ = [
     "FenceState",
     "Finding",
     "Finish",
-    "Observation",
     "Owner",
     "Phase",
+    "Picture",
     "Problem",
     "ProfileState",
     "ProvisioningReady",

@@ -12,8 +12,8 @@ from classifier.objects import Workload
 from classifier.report.deadline import Deadline, deadline_of
 from classifier.report.fence import FenceState
 from classifier.report.message import reactivate_command
-from classifier.report.observation import Observation
 from classifier.report.phase import age
+from classifier.report.picture import Picture
 
 
 class Problem(StrEnum):
@@ -46,21 +46,21 @@ def pending(workload: Workload) -> bool:
     )
 
 
-def audit_job(obs: Observation, verdict: Verdict | None, now: int) -> Finding | None:
+def audit_job(picture: Picture, verdict: Verdict | None, now: int) -> Finding | None:
     """The weightiest finding about one job's Workload; None if it is well or does not wait."""
-    workload = obs.workload
+    workload = picture.workload
     if workload is None or not pending(workload):
         return None
-    deadline = deadline_of(obs.owner.meta, workload, obs.policies, now)
+    deadline = deadline_of(picture.owner.meta, workload, picture.policies, now)
     if deadline.standing is Standing.DEACTIVATED:
         return None  # somebody's decision, not a wait
-    found = _problem(obs, workload, deadline, verdict, now)
+    found = _problem(picture, workload, deadline, verdict, now)
     if found is None:
         return None
     problem, why, advice = found
     return Finding(
         workload=workload.key,
-        owner=f"{obs.owner.kind}/{obs.owner.name}",
+        owner=f"{picture.owner.kind}/{picture.owner.name}",
         queue=workload.queue_name,
         problem=problem,
         since=deadline.started_at,
@@ -117,7 +117,7 @@ def reactivate_advice(workload: Workload) -> str:
 
 
 def _problem(
-    obs: Observation, workload: Workload, deadline: Deadline, verdict: Verdict | None, now: int
+    picture: Picture, workload: Workload, deadline: Deadline, verdict: Verdict | None, now: int
 ) -> tuple[Problem, str, str | None] | None:
     marker = committed(workload)
     if marker is not None:
@@ -130,10 +130,12 @@ def _problem(
         return Problem.NEVER_FITS, verdict.reason, verdict.advice or "delete it, or change what it asks for"
     if deadline.passed(now):
         ago = age(deadline.at or now, now)
-        if obs.fence.state is FenceState.NOT_IN_FORCE:
-            why = f"deadline passed {ago} ago; not enforced: {obs.fence.why}"
-            return Problem.DEADLINE_PASSED, why, f"put the fence {obs.fence.name} in force: reinstall the chart"
-        unsure = "" if obs.fence.state is FenceState.IN_FORCE else f"; the fence {obs.fence.name} may not be read"
+        if picture.fence.state is FenceState.NOT_IN_FORCE:
+            why = f"deadline passed {ago} ago; not enforced: {picture.fence.why}"
+            return Problem.DEADLINE_PASSED, why, f"put the fence {picture.fence.name} in force: reinstall the chart"
+        unsure = (
+            "" if picture.fence.state is FenceState.IN_FORCE else f"; the fence {picture.fence.name} may not be read"
+        )
         return (
             Problem.DEADLINE_PASSED,
             f"deadline passed {ago} ago and nobody ended the wait{unsure}",
@@ -143,8 +145,8 @@ def _problem(
         left = format_duration((deadline.at or now) - now)
         return Problem.DEADLINE_NEAR, f"deadline in {left}; {_why_waiting(workload)}", None
     if deadline.at is None and deadline.timeout is None:
-        if obs.hidden_policies and not deadline.exempt:
-            hidden = ", ".join(obs.hidden_policies)
+        if picture.hidden_policies and not deadline.exempt:
+            hidden = ", ".join(picture.hidden_policies)
             return Problem.UNKNOWN, f"no deadline shown; what may give one may not be read: {hidden}", None
         why = f"no bound on its wait: {deadline.exempt or 'no policy gives one'}"
         return Problem.UNBOUNDED, why, f"annotate its LocalQueue or ClusterQueue with {api.ADMISSION_TIMEOUT}"

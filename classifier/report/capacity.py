@@ -11,74 +11,74 @@ from classifier import api
 from classifier.instant import instant_or_none
 from classifier.objects import AdmissionCheckState, ProvisioningRequest
 from classifier.report.deadline import Deadline, clause
-from classifier.report.observation import Observation
 from classifier.report.phase import CAPACITY, NOTHING, Phase, State, age, joined
+from classifier.report.picture import Picture
 from classifier.report.pools import PoolCount
 from classifier.report.submitted import deactivated, ended_here, lost_quota, words
 
 
-def is_capacity_check(obs: Observation, name: str) -> bool:
+def is_capacity_check(picture: Picture, name: str) -> bool:
     """Whether a check asks for capacity, by its controller.
 
     Where checks may not be read it counts as one: nobody may say that a check that holds the job up is not there.
     """
-    if obs.checks is not None and name in obs.checks:
-        spec = obs.checks[name].spec
+    if picture.checks is not None and name in picture.checks:
+        spec = picture.checks[name].spec
         return spec is not None and spec.controller_name == api.PROVISIONING_CONTROLLER
-    if any(p.spec.provisioning is not None and p.spec.provisioning.admission_check == name for p in obs.profiles):
+    if any(p.spec.provisioning is not None and p.spec.provisioning.admission_check == name for p in picture.profiles):
         return True
-    return obs.checks is None
+    return picture.checks is None
 
 
-def check_states(obs: Observation) -> Iterator[AdmissionCheckState]:
+def check_states(picture: Picture) -> Iterator[AdmissionCheckState]:
     """The Workload's checks as Kueue lists them; before it does, those of the ClusterQueue, all Pending."""
-    listed = obs.workload.status.admission_checks if obs.workload and obs.workload.status else None
+    listed = picture.workload.status.admission_checks if picture.workload and picture.workload.status else None
     if listed:
         yield from listed
-    elif obs.cluster_queue is not None:
-        for name in obs.cluster_queue.check_names:
+    elif picture.cluster_queue is not None:
+        for name in picture.cluster_queue.check_names:
             yield AdmissionCheckState(name=name, state="Pending")
 
 
-def other_checks(obs: Observation) -> str | None:
+def other_checks(picture: Picture) -> str | None:
     """Checks that are not about capacity and still keep the Workload from being admitted."""
-    waiting = [s for s in check_states(obs) if s.state != "Ready" and not is_capacity_check(obs, s.name)]
+    waiting = [s for s in check_states(picture) if s.state != "Ready" and not is_capacity_check(picture, s.name)]
     return (
         ", ".join(f"AdmissionCheck {s.name} is {s.state}{f': {s.message}' if s.message else ''}" for s in waiting)
         or None
     )
 
 
-def capacity(obs: Observation, pools: tuple[PoolCount, ...], deadline: Deadline, placed: int, now: int) -> Phase:
+def capacity(picture: Picture, pools: tuple[PoolCount, ...], deadline: Deadline, placed: int, now: int) -> Phase:
     """``placed``: how many nodes the gang's pods are on, 0 until every pod has one."""
-    workload = obs.workload
-    checks = [s for s in check_states(obs) if is_capacity_check(obs, s.name)]
-    queue = obs.cluster_queue.name if obs.cluster_queue else ""
-    ended, stopped = ended_here(obs, deadline), deactivated(obs)
+    workload = picture.workload
+    checks = [s for s in check_states(picture) if is_capacity_check(picture, s.name)]
+    queue = picture.cluster_queue.name if picture.cluster_queue else ""
+    ended, stopped = ended_here(picture, deadline), deactivated(picture)
     reserved = workload is not None and workload.is_true(api.QUOTA_RESERVED)
     if (ended or stopped) and workload is not None and (reserved or lost_quota(workload)):
         # The wait ended while quota was held: whatever was waited for then, it came after quota.
         state, text = (State.FAILED, ended) if ended else stopped or (State.FAILED, "")
         return Phase(CAPACITY, state, joined(_progress(pools) if checks else None, text), deadline.committed_at)
-    finished = obs.owner.finish is not None
+    finished = picture.owner.finish is not None
     if not checks:
-        known = obs.cluster_queue is not None or (workload is not None and reserved)
+        known = picture.cluster_queue is not None or (workload is not None and reserved)
         text = f"not needed: {f'ClusterQueue {queue}' if queue else 'the queue'} has no capacity check"
-        if finished or reserved or (workload is None and not obs.owner.queue):
-            return Phase(CAPACITY, State.DONE, text if known or not obs.owner.queue else NOTHING)
+        if finished or reserved or (workload is None and not picture.owner.queue):
+            return Phase(CAPACITY, State.DONE, text if known or not picture.owner.queue else NOTHING)
         return Phase(CAPACITY, State.WAITING, text if known else NOTHING)
     if not reserved and not finished:
         return Phase(CAPACITY, State.WAITING)
     check = next((s for s in checks if s.state != "Ready"), checks[0])
-    request = _request_of(obs, check.name)
+    request = _request_of(picture, check.name)
     if placed or finished:
         return _provisioned(pools, request, placed, finished)
     if check.state == "Rejected":
         text = f"AdmissionCheck {check.name} rejected the Workload: {check.message or 'no reason given'}"
         return Phase(CAPACITY, State.FAILED, text, instant_or_none(check.last_transition_time))
     if check.state == "Ready":
-        return _ready(pools, check, request, obs.requests is not None and obs.checks is not None, now)
-    return _pending(obs, pools, check, request, deadline, now)
+        return _ready(pools, check, request, picture.requests is not None and picture.checks is not None, now)
+    return _pending(picture, pools, check, request, deadline, now)
 
 
 def _progress(pools: tuple[PoolCount, ...]) -> str | None:
@@ -89,10 +89,10 @@ def _readiness(pools: tuple[PoolCount, ...]) -> str | None:
     return ", ".join(p.readiness for p in pools if p.readiness) or None
 
 
-def _request_of(obs: Observation, check: str) -> ProvisioningRequest | None:
+def _request_of(picture: Picture, check: str) -> ProvisioningRequest | None:
     """The newest request made for a check. Long names are hashed, then the newest of the Workload has to do."""
-    prefix = f"{obs.workload.name}-{check}-" if obs.workload else ""
-    requests = obs.requests or ()
+    prefix = f"{picture.workload.name}-{check}-" if picture.workload else ""
+    requests = picture.requests or ()
     candidates = [r for r in requests if r.name.startswith(prefix)] or list(requests)
     return candidates[-1] if candidates else None
 
@@ -167,38 +167,38 @@ def _ready(
 
 
 def _pending(
-    obs: Observation,
+    picture: Picture,
     pools: tuple[PoolCount, ...],
     check: AdmissionCheckState,
     request: ProvisioningRequest | None,
     deadline: Deadline,
     now: int,
 ) -> Phase:
-    reserved = obs.workload.condition(api.QUOTA_RESERVED) if obs.workload else None
+    reserved = picture.workload.condition(api.QUOTA_RESERVED) if picture.workload else None
     since = instant_or_none(reserved.last_transition_time) if reserved else None
     if request is not None:
         since = instant_or_none(request.metadata.creation_timestamp) or since
     text = joined(
         _progress(pools),
-        _asked(obs, check, request, since, now),
+        _asked(picture, check, request, since, now),
         f"AdmissionCheck {check.name} is {check.state}: {check.message}" if check.state == "Retry" else None,
-        other_checks(obs),
-        clause(deadline, obs.fence, now, known=not obs.hidden_policies),
+        other_checks(picture),
+        clause(deadline, picture.fence, now, known=not picture.hidden_policies),
     )
     return Phase(CAPACITY, State.ACTIVE, text, since)
 
 
 def _asked(
-    obs: Observation, check: AdmissionCheckState, request: ProvisioningRequest | None, since: int | None, now: int
+    picture: Picture, check: AdmissionCheckState, request: ProvisioningRequest | None, since: int | None, now: int
 ) -> str:
     """What has been asked for, and what the autoscaler made of it."""
-    if request is None and (obs.requests is None or obs.checks is None):
+    if request is None and (picture.requests is None or picture.checks is None):
         said = f"AdmissionCheck {check.name} is {check.state}{f': {check.message}' if check.message else ''}"
         return f"{said}; what stands behind it may not be read"
     if request is None:
-        stands = obs.checks.get(check.name) if obs.checks is not None else None
+        stands = picture.checks.get(check.name) if picture.checks is not None else None
         active = stands.status.condition(api.ACTIVE) if stands is not None and stands.status else None
-        if obs.checks is not None and (active is None or not active.true):
+        if picture.checks is not None and (active is None or not active.true):
             return f"not requested: AdmissionCheck {check.name} is not active ({words(active) or 'no condition'})"
         return f"not requested yet{f': {check.message}' if check.message else ''}"
     ago = f"requested {age(since, now)} ago" if since is not None else "requested"

@@ -1,4 +1,4 @@
-"""``report``: an observation, a verdict and the time become phases (design §6)."""
+"""``report``: a picture, a verdict and the time become phases (design §6)."""
 
 from enum import StrEnum
 
@@ -9,8 +9,8 @@ from classifier.clock import committed
 from classifier.fit import Verdict
 from classifier.report.capacity import capacity
 from classifier.report.deadline import Deadline, deadline_of
-from classifier.report.observation import Observation
 from classifier.report.phase import Phase, State
+from classifier.report.picture import Picture
 from classifier.report.pools import PoolCount, count_pools
 from classifier.report.profiles import ProvisioningReady, provisioning_ready
 from classifier.report.scheduling import nodes_placed, running, scheduling
@@ -36,7 +36,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Everything there is to say about one job at ``now`` (milliseconds)."""
 
     now: int
-    observation: Observation
+    picture: Picture
     verdict: Verdict | None
     result: Result
     profiles: tuple[ProfileState, ...]
@@ -45,24 +45,26 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     pools: tuple[PoolCount, ...]
 
 
-def report(obs: Observation, verdict: Verdict | None, now: int) -> Report:
+def report(picture: Picture, verdict: Verdict | None, now: int) -> Report:
     """Pure. ``verdict`` None: there is no preflight to show."""
-    deadline = deadline_of(obs.owner.meta, obs.workload, obs.policies, now)
-    pools = count_pools(verdict, obs.profiles, obs.nodes)
+    deadline = deadline_of(picture.owner.meta, picture.workload, picture.policies, now)
+    pools = count_pools(verdict, picture.profiles, picture.nodes)
     phases = (
-        submitted(obs),
-        quota(obs, deadline, now),
-        capacity(obs, pools, deadline, nodes_placed(obs), now),
-        scheduling(obs, now),
-        running(obs),
+        submitted(picture),
+        quota(picture, deadline, now),
+        capacity(picture, pools, deadline, nodes_placed(picture), now),
+        scheduling(picture, now),
+        running(picture),
     )
-    queues = (obs.cluster_queue,) if obs.cluster_queue else ()
-    profiles = tuple(ProfileState(p.name, provisioning_ready(p, obs.checks, obs.configs, queues)) for p in obs.profiles)
+    queues = (picture.cluster_queue,) if picture.cluster_queue else ()
+    profiles = tuple(
+        ProfileState(p.name, provisioning_ready(p, picture.checks, picture.configs, queues)) for p in picture.profiles
+    )
     return Report(
         now=now,
-        observation=obs,
+        picture=picture,
         verdict=verdict,
-        result=_result(obs, phases),
+        result=_result(picture, phases),
         profiles=profiles,
         phases=phases,
         deadline=deadline,
@@ -70,14 +72,14 @@ def report(obs: Observation, verdict: Verdict | None, now: int) -> Report:
     )
 
 
-def _result(obs: Observation, phases: tuple[Phase, ...]) -> Result:
-    if obs.owner.finish is not None:
-        return Result.SUCCEEDED if obs.owner.finish.succeeded else Result.FAILED
-    workload = obs.workload
+def _result(picture: Picture, phases: tuple[Phase, ...]) -> Result:
+    if picture.owner.finish is not None:
+        return Result.SUCCEEDED if picture.owner.finish.succeeded else Result.FAILED
+    workload = picture.workload
     if workload is not None and committed(workload) is not None:
         return Result.TIMED_OUT
-    stopped = deactivated(obs)
+    stopped = deactivated(picture)
     if stopped is not None:
         return Result.FAILED if stopped[0] is State.FAILED else Result.WAITING
-    started = workload.is_true(api.ADMITTED) if workload is not None else not obs.owner.suspended
+    started = workload.is_true(api.ADMITTED) if workload is not None else not picture.owner.suspended
     return Result.STARTED if started and phases[-1].state is State.ACTIVE else Result.WAITING

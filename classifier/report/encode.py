@@ -33,8 +33,8 @@ def deadline_json(deadline: Deadline) -> dict[str, Any]:
 
 def status_json(report: Report) -> dict[str, Any]:
     """``observation`` is the classification of the object; null, for Jobs have none."""
-    obs = report.observation
-    owner = obs.owner
+    picture = report.picture
+    owner = picture.owner
     return {
         "ref": {"kind": owner.kind, "namespace": owner.namespace, "name": owner.name, "uid": owner.uid},
         "result": str(report.result),
@@ -51,8 +51,8 @@ def status_json(report: Report) -> dict[str, Any]:
             {"name": p.name, "nodes": p.nodes, "readyNodes": p.ready, "maxNodes": p.max_nodes, "needed": p.needed}
             for p in report.pools
         ],
-        "fence": {"name": obs.fence.name, "state": str(obs.fence.state), "why": obs.fence.why},
-        "notes": list(obs.notes),
+        "fence": {"name": picture.fence.name, "state": str(picture.fence.state), "why": picture.fence.why},
+        "notes": list(picture.notes),
     }
 
 

@@ -4,40 +4,40 @@ from classifier import api
 from classifier.instant import instant_or_none
 from classifier.objects import Pod
 from classifier.report.capacity import other_checks
-from classifier.report.observation import Observation
 from classifier.report.phase import NOTHING, RUNNING, SCHEDULING, Phase, State, age, joined
+from classifier.report.picture import Picture
 
 #: Node names printed on one line before "and N more".
 NAMES = 4
 
 
-def current_pods(obs: Observation) -> tuple[Pod, ...]:
+def current_pods(picture: Picture) -> tuple[Pod, ...]:
     """The pods that count: not those that failed or are on their way out; the finished ones once the job is over."""
 
     def counts(pod: Pod) -> bool:
         phase = pod.status.phase if pod.status else None
-        return phase != "Failed" and (pod.metadata.deletion_timestamp is None or obs.owner.finish is not None)
+        return phase != "Failed" and (pod.metadata.deletion_timestamp is None or picture.owner.finish is not None)
 
-    return tuple(p for p in obs.pods if counts(p))
+    return tuple(p for p in picture.pods if counts(p))
 
 
-def scheduled_pods(obs: Observation) -> tuple[Pod, ...]:
-    return tuple(p for p in current_pods(obs) if p.spec is not None and p.spec.node_name)
+def scheduled_pods(picture: Picture) -> tuple[Pod, ...]:
+    return tuple(p for p in current_pods(picture) if p.spec is not None and p.spec.node_name)
 
 
 def _node_names(pods: tuple[Pod, ...]) -> list[str]:
     return list(dict.fromkeys(p.spec.node_name for p in pods if p.spec is not None and p.spec.node_name))
 
 
-def nodes_placed(obs: Observation) -> int:
+def nodes_placed(picture: Picture) -> int:
     """On how many nodes the gang is, 0 while a pod of it has none."""
-    scheduled = scheduled_pods(obs)
-    return len(_node_names(scheduled)) if scheduled and len(scheduled) >= obs.owner.pods else 0
+    scheduled = scheduled_pods(picture)
+    return len(_node_names(scheduled)) if scheduled and len(scheduled) >= picture.owner.pods else 0
 
 
-def scheduling(obs: Observation, now: int) -> Phase:
-    owner, workload = obs.owner, obs.workload
-    pods, scheduled = current_pods(obs), scheduled_pods(obs)
+def scheduling(picture: Picture, now: int) -> Phase:
+    owner, workload = picture.owner, picture.workload
+    pods, scheduled = current_pods(picture), scheduled_pods(picture)
     admitted = workload.condition(api.ADMITTED) if workload is not None else None
     free = workload is None and not owner.queue  # Kueue has no say in it
     total = max(owner.pods, len(scheduled)) if owner.finish is not None else owner.pods
@@ -53,12 +53,12 @@ def scheduling(obs: Observation, now: int) -> Phase:
     if owner.finish is not None:
         if owner.finish.succeeded:
             return Phase(
-                SCHEDULING, State.DONE, "the pods are gone" if obs.may_read(api.PODS) else "pods may not be read"
+                SCHEDULING, State.DONE, "the pods are gone" if picture.may_read(api.PODS) else "pods may not be read"
             )
         return Phase(SCHEDULING, State.WAITING, f"{len(scheduled)}/{total} when the job failed")
     if not free and not (admitted is not None and admitted.true):
         reserved = workload is not None and workload.active and workload.is_true(api.QUOTA_RESERVED)
-        waiting = other_checks(obs) if reserved else None
+        waiting = other_checks(picture) if reserved else None
         return Phase(SCHEDULING, State.WAITING, waiting or NOTHING)
     since = instant_or_none(admitted.last_transition_time) if admitted is not None else owner.created
     ago = f" {age(since, now)} ago" if since is not None else ""
@@ -71,7 +71,7 @@ def scheduling(obs: Observation, now: int) -> Phase:
         text = joined(
             f"{len(scheduled)}/{total}",
             f"{'admitted' if admitted else 'submitted'}{ago}",
-            _why_unplaced(unplaced) if unplaced is not None else _not_created(obs, total - len(pods)),
+            _why_unplaced(unplaced) if unplaced is not None else _not_created(picture, total - len(pods)),
         )
     return Phase(SCHEDULING, State.ACTIVE, text, since)
 
@@ -81,8 +81,8 @@ def _scheduled_at(pod: Pod) -> int | None:
     return instant_or_none(condition.last_transition_time) if condition is not None and condition.true else None
 
 
-def _not_created(obs: Observation, pods: int) -> str:
-    return f"{pods} pod(s) not created yet" if obs.may_read(api.PODS) else "pods may not be read"
+def _not_created(picture: Picture, pods: int) -> str:
+    return f"{pods} pod(s) not created yet" if picture.may_read(api.PODS) else "pods may not be read"
 
 
 def _why_unplaced(pod: Pod) -> str:
@@ -92,8 +92,8 @@ def _why_unplaced(pod: Pod) -> str:
     return f"pod {pod.name}: {condition.message}"
 
 
-def running(obs: Observation) -> Phase:
-    owner = obs.owner
+def running(picture: Picture) -> Phase:
+    owner = picture.owner
     if owner.finish is not None:
         finish = owner.finish
         if not finish.succeeded:
@@ -105,7 +105,7 @@ def running(obs: Observation) -> Phase:
             else f"{owner.succeeded} succeeded"
         )
         return Phase(RUNNING, State.DONE, f"Succeeded ({of})", finish.at)
-    alive = [p for p in current_pods(obs) if p.status is not None and p.status.phase in ("Running", "Succeeded")]
+    alive = [p for p in current_pods(picture) if p.status is not None and p.status.phase in ("Running", "Succeeded")]
     done = f"; {owner.succeeded} of {owner.completions} completed" if owner.succeeded and owner.completions else ""
     if not alive and not owner.ready:
         return Phase(RUNNING, State.WAITING)

@@ -28,17 +28,17 @@ def lines(report: Report, *, wide: bool = False) -> Iterator[str]:
         yield pool.line
     if wide:
         yield from _objects(report)
-    for note in report.observation.notes:
+    for note in report.picture.notes:
         yield f"note: {note}"
 
 
 def _objects(report: Report) -> Iterator[str]:
-    obs = report.observation
-    yield f"Job UID: {obs.owner.uid or '-'}"
-    if obs.workload is not None:
-        yield f"Workload: {obs.workload.namespace}/{obs.workload.name}"
-    for request in obs.requests or ():
+    picture = report.picture
+    yield f"Job UID: {picture.owner.uid or '-'}"
+    if picture.workload is not None:
+        yield f"Workload: {picture.workload.namespace}/{picture.workload.name}"
+    for request in picture.requests or ():
         yield f"ProvisioningRequest: {request.namespace}/{request.name}"
     if report.deadline.at is not None:
         yield f"Deadline: {format_instant(report.deadline.at)}"
-    yield f"Fence: {obs.fence.name} {obs.fence.state}{f' ({obs.fence.why})' if obs.fence.why else ''}"
+    yield f"Fence: {picture.fence.name} {picture.fence.state}{f' ({picture.fence.why})' if picture.fence.why else ''}"

@@ -9,15 +9,15 @@ from classifier.objects import Condition, Quantity, Workload
 from classifier.quantity import QuantityError, amount_of, format_amount, parse
 from classifier.report.deadline import Deadline, clause
 from classifier.report.message import reactivate_command, timed_out_message
-from classifier.report.observation import Observation
 from classifier.report.phase import QUOTA, SUBMITTED, Phase, State, age, joined
+from classifier.report.picture import Picture
 
 #: Kueue makes a Workload within a second; after this long without one something is wrong.
 PATIENCE = 10 * SECOND
 
 
-def submitted(obs: Observation) -> Phase:
-    owner = obs.owner
+def submitted(picture: Picture) -> Phase:
+    owner = picture.owner
     text = f"{owner.kind} applied (suspended)" if owner.suspended else f"{owner.kind} applied"
     if owner.deleting:
         text = f"{text}; it is being deleted"
@@ -31,18 +31,18 @@ def words(condition: Condition | None) -> str:
     return f"{condition.reason}: {condition.message}" if condition.message else condition.reason or ""
 
 
-def ended_here(obs: Observation, deadline: Deadline) -> str | None:
+def ended_here(picture: Picture, deadline: Deadline) -> str | None:
     """The text of a wait that the deadline ended; None if none did."""
-    workload = obs.workload
+    workload = picture.workload
     if workload is None or committed(workload) is None or deadline.committed_at is None:
         return None
-    unsettled = workload.is_true(api.QUOTA_RESERVED) or workload.is_true(api.ADMITTED) or not obs.owner.suspended
+    unsettled = workload.is_true(api.QUOTA_RESERVED) or workload.is_true(api.ADMITTED) or not picture.owner.suspended
     message = timed_out_message(
         workload=workload.name,
         namespace=workload.namespace,
         at=deadline.committed_at,
         waited=deadline.waited,
-        leftovers=[] if unsettled else [r.name for r in obs.requests or ()],
+        leftovers=[] if unsettled else [r.name for r in picture.requests or ()],
     )
     return f"{message}; Kueue has not released the quota yet" if unsettled else message
 
@@ -56,9 +56,9 @@ def lost_quota(workload: Workload) -> bool:
     return requeued is not None and not requeued.true and (requeued.reason or "").startswith("Deactivated")
 
 
-def deactivated(obs: Observation) -> tuple[State, str] | None:
+def deactivated(picture: Picture) -> tuple[State, str] | None:
     """An inactive Workload without a decision of ours: Kueue gave up (failed) or a person paused it (waiting)."""
-    workload = obs.workload
+    workload = picture.workload
     if workload is None or workload.active or committed(workload) is not None or workload.is_true(api.FINISHED):
         return None
     evicted = workload.condition(api.EVICTED)
@@ -72,13 +72,13 @@ def deactivated(obs: Observation) -> tuple[State, str] | None:
     return (State.FAILED if by_kueue else State.WAITING), text
 
 
-def quota(obs: Observation, deadline: Deadline, now: int) -> Phase:
-    workload = obs.workload
+def quota(picture: Picture, deadline: Deadline, now: int) -> Phase:
+    workload = picture.workload
     if workload is None:
-        return _no_workload(obs, deadline, now)
+        return _no_workload(picture, deadline, now)
     reserved = workload.condition(api.QUOTA_RESERVED)
     since = instant_or_none(reserved.last_transition_time) if reserved else None
-    ended, stopped = ended_here(obs, deadline), deactivated(obs)
+    ended, stopped = ended_here(picture, deadline), deactivated(picture)
     if (ended or stopped) and lost_quota(workload):
         return Phase(QUOTA, State.DONE, "was reserved, is released", since)
     if reserved is not None and reserved.true:
@@ -87,7 +87,7 @@ def quota(obs: Observation, deadline: Deadline, now: int) -> Phase:
         return Phase(QUOTA, State.FAILED, ended, deadline.committed_at)
     if stopped:
         return Phase(QUOTA, stopped[0], stopped[1], since)
-    if obs.owner.finish is not None:
+    if picture.owner.finish is not None:
         return Phase(QUOTA, State.DONE, "quota released", since)
     begin = instant_or_none(workload.metadata.creation_timestamp)
     evicted = workload.condition(api.EVICTED)
@@ -97,11 +97,11 @@ def quota(obs: Observation, deadline: Deadline, now: int) -> Phase:
         before = f"evicted before ({words(evicted)})"
     waiting = f"waiting {age(begin, now)}" if begin is not None else "waiting"
     text = joined(
-        f"{waiting} in {_queues(obs)}",
+        f"{waiting} in {_queues(picture)}",
         f"Kueue: {reserved.message or reserved.reason}" if reserved is not None else None,
         before,
         _again(workload, now),
-        clause(deadline, obs.fence, now, known=not obs.hidden_policies),
+        clause(deadline, picture.fence, now, known=not picture.hidden_policies),
     )
     return Phase(QUOTA, State.ACTIVE, text, begin)
 
@@ -113,31 +113,33 @@ def _again(workload: Workload, now: int) -> str | None:
     return f"Kueue tries again in {format_duration(until - now)}" if until is not None and until > now else None
 
 
-def _queues(obs: Observation) -> str:
-    local = f"LocalQueue {obs.workload.queue_name if obs.workload else obs.owner.queue}"
-    name = obs.local_queue.cluster_queue if obs.local_queue else ""
+def _queues(picture: Picture) -> str:
+    local = f"LocalQueue {picture.workload.queue_name if picture.workload else picture.owner.queue}"
+    name = picture.local_queue.cluster_queue if picture.local_queue else ""
     return f"{local} of ClusterQueue {name}" if name else local
 
 
-def _no_workload(obs: Observation, deadline: Deadline, now: int) -> Phase:
-    owner = obs.owner
+def _no_workload(picture: Picture, deadline: Deadline, now: int) -> Phase:
+    owner = picture.owner
     if owner.managed_by:
         return Phase(QUOTA, State.WAITING, f"not here: {owner.managed_by} manages this {owner.kind} (spec.managedBy)")
     if not owner.queue:
         text = f"not needed: the {owner.kind} names no queue (label {api.QUEUE_NAME})"
         return Phase(QUOTA, State.DONE, text)
-    if not obs.may_read(api.WORKLOADS):
+    if not picture.may_read(api.WORKLOADS):
         state = State.ACTIVE if owner.suspended and owner.finish is None else State.DONE
-        ends = clause(deadline, obs.fence, now, known=not obs.hidden_policies) if state is State.ACTIVE else None
+        ends = (
+            clause(deadline, picture.fence, now, known=not picture.hidden_policies) if state is State.ACTIVE else None
+        )
         return Phase(QUOTA, state, joined("workloads may not be read", ends), owner.created)
     if owner.finish is not None:
         return Phase(QUOTA, State.DONE, "the Workload is gone")
-    if obs.local_queue is None and obs.may_read(api.LOCAL_QUEUES):
+    if picture.local_queue is None and picture.may_read(api.LOCAL_QUEUES):
         text = f"LocalQueue {owner.queue} does not exist in namespace {owner.namespace}; create it or correct the label"
         return Phase(
             QUOTA,
             State.ACTIVE,
-            joined(text, clause(deadline, obs.fence, now, known=not obs.hidden_policies)),
+            joined(text, clause(deadline, picture.fence, now, known=not picture.hidden_policies)),
             owner.created,
         )
     if owner.created is None or now - owner.created < PATIENCE:
@@ -148,7 +150,7 @@ def _no_workload(obs: Observation, deadline: Deadline, now: int) -> Phase:
     return Phase(
         QUOTA,
         State.ACTIVE,
-        joined(text, clause(deadline, obs.fence, now, known=not obs.hidden_policies)),
+        joined(text, clause(deadline, picture.fence, now, known=not picture.hidden_policies)),
         owner.created,
     )
 

@@ -1,1 +1,1 @@
-"""What an object is doing: views of job kinds here, the rules of reference/classification.md beside them."""
+"""What an object is doing and why: the rules of reference/classification.md §C, a module each, and the views of §E."""

@@ -10,7 +10,7 @@ import pytest
 import controller
 import webhook
 from classifier import api
-from classifier.state.kinds import KINDS
+from classifier.scope import BOUNDED
 from tests.chart.render import Object, of_kind, only
 
 READ = "get list watch"
@@ -96,8 +96,8 @@ def asked_for(package: ModuleType) -> Iterator[api.Resource]:
                 found = getattr(api, node.attr)
                 if isinstance(found, api.Resource):
                     yield found
-            elif isinstance(node, ast.Name) and node.id == "KINDS":
-                yield from (view.resource for view in KINDS.values())
+            elif isinstance(node, ast.Name) and node.id == "BOUNDED":
+                yield from (view.resource for view in BOUNDED.values())
 
 
 @pytest.mark.parametrize("package", [controller, webhook], ids=["controller", "webhook"])

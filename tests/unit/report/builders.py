@@ -18,7 +18,7 @@ from classifier.objects import (
     ProvisioningRequestConfig,
     Workload,
 )
-from classifier.report import Fence, FenceState, Observation, owner_of
+from classifier.report import Fence, FenceState, Picture, owner_of
 
 T0 = parse_instant("2026-11-29T10:00:00Z")
 SECOND = 1000
@@ -258,8 +258,8 @@ IN_FORCE = Fence(FenceState.IN_FORCE)
 MISSING = Fence(FenceState.NOT_IN_FORCE, why="ValidatingAdmissionPolicy muster-fence does not exist")
 
 
-def observe(owner: Job | None = None, **fields: Any) -> Observation:
-    """An observation of a job in a queue with a capacity check, an empty pool and the fence in force."""
+def observe(owner: Job | None = None, **fields: Any) -> Picture:
+    """The picture of a job in a queue with a capacity check, an empty pool and the fence in force."""
     given: dict[str, Any] = {
         "owner": owner_of(owner or job()),
         "local_queue": local_queue(),
@@ -271,7 +271,7 @@ def observe(owner: Job | None = None, **fields: Any) -> Observation:
         "fence": IN_FORCE,
         **fields,
     }
-    return Observation(**given)
+    return Picture(**given)
 
 
 RESERVED = condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved in ClusterQueue gpu-a100", 5)

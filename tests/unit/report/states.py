@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from classifier.objects import Job
-from classifier.report import Observation, Result
+from classifier.report import Picture, Result
 from tests.unit.report.builders import (
     ACCEPTED,
     ADMITTED,
@@ -39,13 +39,13 @@ RELEASED = condition("QuotaReserved", "False", "Pending", "The workload is deact
 class Case(NamedTuple):
     name: str
     seconds: float
-    obs: Observation
+    picture: Picture
     result: Result
     #: phase -> (state, text); phases that are left out may say anything.
     phases: dict[int, tuple[str, str]]
 
 
-def waiting_for_capacity(*conditions: dict[str, Any], **check: Any) -> Observation:
+def waiting_for_capacity(*conditions: dict[str, Any], **check: Any) -> Picture:
     states = {"state": "Pending", "message": "", **check}
     return observe(
         job(annotations=ledger()),
@@ -54,7 +54,7 @@ def waiting_for_capacity(*conditions: dict[str, Any], **check: Any) -> Observati
     )
 
 
-def admitted(owner: Job, *, ready: int, **fields: Any) -> Observation:
+def admitted(owner: Job, *, ready: int, **fields: Any) -> Picture:
     return observe(
         owner,
         workload=workload(RESERVED, ADMITTED, annotations=DUE, check=READY),
@@ -64,7 +64,7 @@ def admitted(owner: Job, *, ready: int, **fields: Any) -> Observation:
     )
 
 
-def ended(*conditions: dict[str, Any], owner: Job | None = None, **fields: Any) -> Observation:
+def ended(*conditions: dict[str, Any], owner: Job | None = None, **fields: Any) -> Picture:
     stopped = workload(*conditions, active=False, annotations=DUE | marker(1800), check={"state": "Pending"})
     return observe(owner or job(annotations=ledger()), workload=stopped, **fields)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from classifier.fit import Outcome, Verdict
-from classifier.report import Observation, audit_foreign, audit_job
+from classifier.report import Picture, audit_foreign, audit_job
 from tests.unit.report.builders import (
     ADMITTED,
     MISSING,
@@ -30,12 +30,12 @@ WRONG = verdict(outcome=Outcome.MISCONFIGURED, reason="quota 0 for a pool that m
 BOUND = deadline(1800)
 
 
-def waits(seconds: int = 1800, **fields: Any) -> Observation:
+def waits(seconds: int = 1800, **fields: Any) -> Picture:
     return observe(job(annotations=ledger()), workload=workload(PENDING, annotations=deadline(seconds)), **fields)
 
 
 @pytest.mark.parametrize(
-    ("obs", "found", "seconds", "problem", "why", "advice"),
+    ("picture", "found", "seconds", "problem", "why", "advice"),
     [
         (
             waits(),
@@ -78,8 +78,8 @@ def waits(seconds: int = 1800, **fields: Any) -> Observation:
         ),
     ],
 )
-def test_findings(obs: Observation, found: Verdict, seconds: int, problem: str, why: str, advice: str | None) -> None:
-    finding = audit_job(obs, found, T0 + seconds * 1000)
+def test_findings(picture: Picture, found: Verdict, seconds: int, problem: str, why: str, advice: str | None) -> None:
+    finding = audit_job(picture, found, T0 + seconds * 1000)
     assert finding is not None
     assert finding.problem == problem
     assert why in finding.why
@@ -88,7 +88,7 @@ def test_findings(obs: Observation, found: Verdict, seconds: int, problem: str, 
 
 
 @pytest.mark.parametrize(
-    "obs",
+    "picture",
     [
         waits(),
         observe(),
@@ -98,8 +98,8 @@ def test_findings(obs: Observation, found: Verdict, seconds: int, problem: str, 
         observe(workload=workload(PENDING, active=False)),
     ],
 )
-def test_who_is_well_or_does_not_wait_is_not_listed(obs: Observation) -> None:
-    assert audit_job(obs, FITS, T0 + 40_000) is None
+def test_who_is_well_or_does_not_wait_is_not_listed(picture: Picture) -> None:
+    assert audit_job(picture, FITS, T0 + 40_000) is None
 
 
 def test_a_kind_muster_does_not_bound_is_unbounded() -> None:

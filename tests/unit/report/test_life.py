@@ -16,7 +16,7 @@ def _phases(made: Report) -> dict[int, tuple[str, str]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_each_phase_says(case: Case) -> None:
-    made = report(case.obs, verdict(), T0 + int(case.seconds * SECOND))
+    made = report(case.picture, verdict(), T0 + int(case.seconds * SECOND))
     said = _phases(made)
     assert {i: said[i] for i in case.phases} == case.phases
     assert made.result == case.result
@@ -24,7 +24,7 @@ def test_what_each_phase_says(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_at_most_one_phase_waits_for_something_and_later_ones_are_not_ahead(case: Case) -> None:
-    made = report(case.obs, verdict(), T0 + int(case.seconds * SECOND))
+    made = report(case.picture, verdict(), T0 + int(case.seconds * SECOND))
     states = [str(phase.state) for phase in made.phases]
     assert states[0] == "done"
     assert states.count("failed") <= 1
@@ -33,8 +33,8 @@ def test_at_most_one_phase_waits_for_something_and_later_ones_are_not_ahead(case
 
 
 def test_a_report_is_a_function_of_its_input() -> None:
-    obs = waiting_for_capacity(ACCEPTED)
-    assert report(obs, verdict(), T0 + 45_000) == report(obs, verdict(), T0 + 45_000)
+    picture = waiting_for_capacity(ACCEPTED)
+    assert report(picture, verdict(), T0 + 45_000) == report(picture, verdict(), T0 + 45_000)
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 59.5, 1799, 1800, 100_000])

@@ -4,7 +4,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from classifier.fit import Outcome
 from classifier.instant import parse_duration
-from classifier.report import Observation, report, timed_out_message
+from classifier.report import Picture, report, timed_out_message
 from classifier.report.deadline import go_duration
 from classifier.report.owner import stamped_verdict
 from classifier.report.screen import lines
@@ -28,11 +28,11 @@ from tests.unit.report.builders import (
 )
 
 
-def screen(obs: Observation, seconds: int = 45, *, wide: bool = False) -> str:
-    return "\n".join(lines(report(obs, verdict(), T0 + seconds * 1000), wide=wide))
+def screen(picture: Picture, seconds: int = 45, *, wide: bool = False) -> str:
+    return "\n".join(lines(report(picture, verdict(), T0 + seconds * 1000), wide=wide))
 
 
-def provisioning(**fields: object) -> Observation:
+def provisioning(**fields: object) -> Picture:
     waiting = workload(RESERVED, annotations=deadline(1805), check={"state": "Pending"})
     return observe(job(annotations=ledger()), workload=waiting, requests=(request(ACCEPTED),), **fields)
 
@@ -59,14 +59,14 @@ def test_done(snapshot: SnapshotAssertion) -> None:
         suspend=False, status={"succeeded": 2, "conditions": [condition("Complete", "True", "CompletionsReached")]}
     )
     done = workload(RESERVED, condition("Admitted", "True"), condition("Finished", "True"), check={"state": "Ready"})
-    obs = observe(
+    picture = observe(
         finished,
         workload=done,
         requests=(request(ACCEPTED, condition("Provisioned", "True", "CapacityIsProvisioned")),),
         pods=(pod("train-0", on="gpu-0", phase="Succeeded"), pod("train-1", on="gpu-1", phase="Succeeded")),
         nodes=(node("gpu-0"), node("gpu-1"), node("other", pool="cpu")),
     )
-    assert screen(obs) == snapshot
+    assert screen(picture) == snapshot
 
 
 def test_a_profile_that_is_not_ready_and_a_missing_fence(snapshot: SnapshotAssertion) -> None:
@@ -74,8 +74,8 @@ def test_a_profile_that_is_not_ready_and_a_missing_fence(snapshot: SnapshotAsser
 
 
 def test_a_node_that_is_not_ready_is_told_apart() -> None:
-    obs = provisioning(nodes=(node("gpu-0"), node("gpu-1", ready=False)))
-    assert screen(obs).endswith("Node pool gpupool: 1/2 nodes (1 not ready)")
+    picture = provisioning(nodes=(node("gpu-0"), node("gpu-1", ready=False)))
+    assert screen(picture).endswith("Node pool gpupool: 1/2 nodes (1 not ready)")
 
 
 def test_timed_out_message_gives_both_ways_on() -> None:

@@ -23,7 +23,7 @@ from classifier.report.fence import Fence
 from classifier.report.owner import Owner
 
 
-class Observation(msgspec.Struct, frozen=True, kw_only=True):
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
     """One job and everything that explains its wait. None stands for "may not be read", an empty one for "none"."""
 
     owner: Owner
