@@ -1,10 +1,14 @@
 """The job kinds, one small file each. A new kind is a file with a ``VIEW`` and a line in ``_VIEWS``."""
 
 from classifier.objects import Meta, OwnerReference
-from classifier.state.kinds import job
+from classifier.state.kinds import job, jobset, trainjob
 from classifier.state.kinds.view import KindView
 
-_VIEWS = (job.VIEW,)
+_VIEWS = (
+    job.VIEW,
+    trainjob.VIEW,
+    jobset.VIEW,
+)
 
 #: By group and kind, as owner references name them (their version is not part of the identity).
 KINDS: dict[tuple[str, str], KindView] = {(v.resource.group, v.resource.kind): v for v in _VIEWS}
