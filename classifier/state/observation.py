@@ -98,3 +98,5 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
     #: The Workload that decides, "" where there is none or in plain mode.
     workload: str = ""
+    #: The LocalQueue it names: the Workload's, else its own label's; "" where neither names one, None where not asked.
+    queue: str | None = None
