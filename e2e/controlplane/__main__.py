@@ -33,6 +33,11 @@ def parser() -> argparse.ArgumentParser:
     up.add_argument(
         "--trainer", action="store_true", help="also run JobSet and Kubeflow Trainer, and let Kueue queue both"
     )
+    up.add_argument(
+        "--kinds",
+        action="store_true",
+        help="also install the CRDs of all other job kinds, without their operators, and let Kueue queue them and pods",
+    )
     down = commands.add_parser("down", help="stop the one that `up` started")
     show = commands.add_parser("kubeconfig", help="print the path of its administrator's kubeconfig")
     status = commands.add_parser("status", help="say whether it runs, and which of its programs do")
@@ -61,9 +66,8 @@ def main() -> int:
                 for name, path in build.ensure(arguments.programs or build.CONTROL_PLANE).items():
                     print(f"{name:24} {path}")
             case "up":
-                standing.up(
-                    arguments.folder, detach=arguments.detach, jobset=arguments.jobset, trainer=arguments.trainer
-                )
+                also = standing.Also(jobset=arguments.jobset, trainer=arguments.trainer, kinds=arguments.kinds)
+                standing.up(arguments.folder, also, detach=arguments.detach)
             case "down":
                 standing.down(arguments.folder)
             case "kubeconfig":

@@ -14,6 +14,7 @@ import msgspec
 from classifier import api
 from classifier.cluster.client import ApiError, Client
 from e2e.controlplane import build, core, kueue, operators
+from e2e.controlplane import kinds as kinds_
 from e2e.controlplane import kwok as kwok_
 from e2e.controlplane.apply import Applier
 from e2e.controlplane.certs import Authority, write_kubeconfig
@@ -34,9 +35,10 @@ class Cluster:
     """``async with Cluster() as cluster``: etcd, the API server, its managers, Kueue and KWOK run until the block ends.
 
     ``folder`` keeps everything the run writes; without one a temporary folder is made, and removed after a clean end.
-    ``jobset`` and ``trainer`` (which brings JobSet) run those too and let Kueue queue them; ``frameworks`` are Kueue's
-    further integrations, ``kueue_config`` is merged over its configuration at the top level. Raises ProgramFailed with
-    the tail of the right log when a program does not start.
+    ``jobset`` and ``trainer`` (which brings JobSet) run those too and let Kueue queue them; ``kinds`` installs the CRDs
+    of all others and lets Kueue queue those and pods. ``frameworks`` are Kueue's further integrations,
+    ``kueue_config`` is merged over its configuration at the top level. Raises ProgramFailed with the tail of the right
+    log when a program does not start.
     """
 
     def __init__(
@@ -45,13 +47,15 @@ class Cluster:
         *,
         jobset: bool = False,
         trainer: bool = False,
+        kinds: bool = False,
         frameworks: Sequence[str] = (),
         kueue_config: Mapping[str, Any] | None = None,
         say: Say = build.say_on_stderr,
     ) -> None:
         self._given = folder
         self._operators = [operators.jobset] * (jobset or trainer) + [operators.trainer] * trainer
-        self._frameworks = ("batch/job", *frameworks)
+        self._kinds = kinds
+        self._frameworks = ("batch/job", *(kinds_.FRAMEWORKS if kinds else ()), *frameworks)
         self._kueue_config = dict(kueue_config or {})
         self._say = say
         self._checks: dict[str, Check] = {}
@@ -129,14 +133,17 @@ class Cluster:
             names, modules = [*names, "jobset"], [*modules, operators.JOBSET]
         if operators.trainer in self._operators:
             names, modules = [*names, "trainer"], [*modules, operators.TRAINER]
+        if self._kinds:
+            modules = [*modules, *kinds_.MODULES]
         return build.ensure(names, say=self._say), build.module_folders(modules, say=self._say)
 
     async def _start_queueing(self, context: Context) -> None:
         """Kueue and the operators. All CRDs first: Kueue looks once, when it starts, for the kinds it may queue."""
         others = [make(context) for make in self._operators]
         program = kueue.Kueue(context, [*self._frameworks, *(each.framework for each in others)], self._kueue_config)
-        await self.applier.apply([*kueue.crds(context), *(crd for each in others for crd in each.crds)])
-        await self.applier.apply(kueue.objects(context, [each.group for each in others]))
+        crds, groups = (kinds_.crds(context), kinds_.GROUPS) if self._kinds else ([], ())
+        await self.applier.apply([*kueue.crds(context), *(crd for each in others for crd in each.crds), *crds])
+        await self.applier.apply(kueue.objects(context, [*(each.group for each in others), *groups]))
         await self._route(kueue.NAMESPACE, kueue.SERVICE, program.backend)
         await self.service_account_kubeconfig(kueue.NAMESPACE, kueue.ACCOUNT, file=kueue.ACCOUNT)
         kubelet = asyncio.create_task(program.play_kubelet(self.admin))

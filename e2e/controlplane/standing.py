@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from e2e.controlplane import build
 from e2e.controlplane.cluster import Cluster
@@ -29,6 +29,14 @@ STOP_TIMEOUT: Final = 30
 
 class StandingError(Exception):
     """It runs already, or it does not; the text says what to do."""
+
+
+class Also(TypedDict):
+    """What is wanted beside the rest: arguments of :class:`Cluster`, and options of ``up``."""
+
+    jobset: bool
+    trainer: bool
+    kinds: bool
 
 
 def default_folder() -> Path:
@@ -93,27 +101,27 @@ def status(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def up(folder: Path, *, detach: bool, jobset: bool, trainer: bool) -> None:
+def up(folder: Path, also: Also, *, detach: bool) -> None:
     """Start one and, unless detached, keep it until Ctrl-C or SIGTERM."""
     if detach:
-        _detach(folder, [flag for flag, on in (("--jobset", jobset), ("--trainer", trainer)) if on])
+        _detach(folder, [f"--{name}" for name, wanted in also.items() if wanted])
         return
     with _held(folder):
         for old in folder.iterdir():
             if old.name not in (LOCK, "up.log"):
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
         with suppress(KeyboardInterrupt):
-            asyncio.run(_keep(folder, jobset=jobset, trainer=trainer))
+            asyncio.run(_keep(folder, also))
         (folder / STATE).unlink(missing_ok=True)
 
 
-async def _keep(folder: Path, *, jobset: bool, trainer: bool) -> None:
+async def _keep(folder: Path, also: Also) -> None:
     task = asyncio.current_task()
     if task is None:
         raise RuntimeError("not in a task")
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     with suppress(asyncio.CancelledError):
-        async with Cluster(folder, jobset=jobset, trainer=trainer) as cluster:
+        async with Cluster(folder, **also) as cluster:
             state = {
                 "kubeconfig": str(cluster.kubeconfig),
                 "server": cluster.context.server,
