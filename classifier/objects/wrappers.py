@@ -37,7 +37,7 @@ class AppWrapperSpec(Obj):
 
 class AppWrapperStatus(Conditioned):
     phase: str | None = None
-    retries: int | None = None
+    resetting_count: int | None = None
 
 
 class AppWrapper(Meta):

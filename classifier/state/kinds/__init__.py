@@ -1,13 +1,40 @@
 """The job kinds, one small file each. A new kind is a file with a ``VIEW`` and a line in ``_VIEWS``."""
 
 from classifier.objects import Meta, OwnerReference
-from classifier.state.kinds import job, jobset, trainjob
+from classifier.state.kinds import (
+    appwrapper,
+    jaxjob,
+    job,
+    jobset,
+    leaderworkerset,
+    mpijob,
+    paddlejob,
+    pod,
+    podgroup,
+    pytorchjob,
+    raycluster,
+    rayjob,
+    tfjob,
+    trainjob,
+    xgboostjob,
+)
 from classifier.state.kinds.view import KindView
 
 _VIEWS = (
     job.VIEW,
     trainjob.VIEW,
     jobset.VIEW,
+    rayjob.VIEW,
+    raycluster.VIEW,
+    mpijob.VIEW,
+    pytorchjob.VIEW,
+    tfjob.VIEW,
+    xgboostjob.VIEW,
+    paddlejob.VIEW,
+    jaxjob.VIEW,
+    leaderworkerset.VIEW,
+    appwrapper.VIEW,
+    pod.VIEW,
 )
 
 #: By group and kind, as owner references name them (their version is not part of the identity).
@@ -37,6 +64,8 @@ def view_of(owner: OwnerReference | None) -> KindView | None:
 
 def view_for(obj: Meta) -> KindView | None:
     """The view for an object. Items of a decoded list carry no kind: their type tells."""
+    if isinstance(obj, podgroup.VIEW.type_):
+        return podgroup.VIEW  # no API object: whatever kind it bears is that of its pods
     if obj.kind is None:
         return next((view for view in _VIEWS if isinstance(obj, view.type_)), None)
     found = KINDS.get(((obj.api_version or "").rpartition("/")[0], obj.kind))

@@ -54,8 +54,13 @@ def ended(complete: str, reasons: Mapping[str, CauseKind | None]) -> Callable[[A
     return ending
 
 
-def none(job: Any) -> tuple[Selection, ...]:
-    """Nothing stands between such a job and its pods."""
+def endless(job: Any) -> Ending | None:
+    """Such a kind runs until it is deleted."""
+    return None
+
+
+def direct(job: Any) -> tuple[Selection, ...]:
+    """Nothing that could be read stands between such a job and its pods."""
     return ()
 
 
@@ -63,6 +68,11 @@ def controller_uid(pod: Meta) -> str | None:
     return pod.controller.uid if pod.controller else None
 
 
+def nobody(pod: Pod) -> str | None:
+    """Pods of such a kind name no UID that could be checked."""
+    return None
+
+
 def never(pod: Pod) -> str | None:
-    """J of a kind that never restarts as a whole."""
+    """J of a kind that never restarts as a whole, or whose pods do not tell."""
     return "0"

@@ -64,6 +64,8 @@ class KindView(msgspec.Struct, frozen=True, kw_only=True):
     restart: Callable[[Pod], str | None]
     #: Whether Kueue makes several Workloads of one such job.
     many_workloads: bool = False
+    #: Whether its Workload names it as its controller; Kueue only lists it as an owner of a Workload it shares.
+    controls_workload: bool = True
 
     @property
     def provenance(self) -> str:
