@@ -9,6 +9,7 @@ from classifier.instant import format_instant
 from classifier.report.audit import Finding
 from classifier.report.compose import Report
 from classifier.report.deadline import Deadline, go_duration
+from classifier.state.observation import Observation
 
 
 def instant(at: int | None) -> str | None:
@@ -28,6 +29,22 @@ def deadline_json(deadline: Deadline) -> dict[str, Any]:
         "timeout": go_duration(deadline.timeout.millis) if deadline.timeout else None,
         "source": deadline.timeout.source if deadline.timeout else None,
         "committedAt": instant(deadline.committed_at),
+    }
+
+
+def observation_json(observation: Observation) -> dict[str, Any]:
+    """The explain object. ``restart`` is J of reference/classification.md §C10."""
+    cause, run = observation.cause, observation.execution
+    return {
+        "ref": msgspec.to_builtins(observation.ref),
+        "state": str(observation.state),
+        "adminHeld": observation.admin_held,
+        "holdInstance": observation.hold_instance,
+        "cause": {"kind": str(cause.kind), "provenance": cause.provenance, "detail": cause.detail},
+        "execution": {"admission": run.admission, "restart": run.restart} if run else None,
+        "foreign": observation.foreign,
+        "submission": observation.submission,
+        "seenAt": format_instant(observation.seen_at),
     }
 
 
