@@ -1,0 +1,75 @@
+"""A pod's second finding: how its step container ended (reference/classification.md §C8, table B3)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from classifier.objects import ContainerStatus, Pod, PodStatus, Terminated
+from classifier.state.numbers import moment
+from classifier.state.observation import CauseKind
+from classifier.state.words import one_line, titled
+
+#: Longer ones are logs.
+_MESSAGE: Final = 256
+_KILLED: Final = "OOMKilled"
+_LOST: Final = ("ContainerStatusUnknown", "Unknown")
+_STEP: Final = "node"
+
+
+def container(pod: Pod, status: PodStatus, steps: Sequence[str]) -> tuple[int | None, CauseKind, str] | None:
+    """Date, kind and text of the step container that failed, the earliest if there are several."""
+    statuses = status.container_statuses
+    if not statuses:
+        return None
+    if not steps:
+        steps = (_first(pod, statuses),)
+    deleting = pod.metadata.deletion_timestamp is not None
+    found = [
+        (seen[0] is None, seen[0] or 0, place, seen)
+        for place, step in enumerate(steps)
+        for one in statuses
+        if one.name == step and (seen := _ended(one, deleting)) is not None
+    ]
+    return min(found)[3] if found else None
+
+
+def _first(pod: Pod, statuses: Sequence[ContainerStatus]) -> str:
+    """By the spec: the kubelet sorts its statuses by name."""
+    containers = pod.spec.containers if pod.spec else None
+    return containers[0].name if containers else min(one.name for one in statuses)
+
+
+def _ended(one: ContainerStatus, deleting: bool) -> tuple[int | None, CauseKind, str] | None:
+    record = _record(one, deleting)
+    if record is None:
+        return None
+    kind, text = _judged(record)
+    if kind is None:
+        return None
+    name = one_line(one.name)
+    prefix = f"container {name} " if name not in ("", _STEP) else ""
+    return moment(record.finished_at), kind, prefix + text
+
+
+def _record(one: ContainerStatus, deleting: bool) -> Terminated | None:
+    """The end that counts. One that restarted in place and runs again has none."""
+    now = one.state.terminated if one.state else None
+    last = one.last_state.terminated if one.last_state else None
+    if now is not None:
+        # The kill is the deletion's; the failure came before (§F6).
+        swept = deleting and now.exit_code in (137, 143) and now.reason != _KILLED
+        return last if swept and last is not None and _judged(last)[0] is not None else now
+    return last if one.state is not None and one.state.waiting is not None else None
+
+
+def _judged(record: Terminated) -> tuple[CauseKind | None, str]:
+    """None: no failure."""
+    code, reason = f"exit code {record.exit_code}", one_line(record.reason)
+    if reason == _KILLED:
+        return CauseKind.OUT_OF_MEMORY, f"{code} ({reason})"
+    if reason in _LOST:
+        return CauseKind.UNKNOWN, f"{code} ({reason})"
+    if record.exit_code == 0:
+        return None, ""
+    shown = f"{code} ({reason})" if reason not in ("", "Error") else code
+    first = next((line for line in map(str.strip, (record.message or "").splitlines()) if line), "")
+    return CauseKind.NON_ZERO_EXIT, titled(shown, first[:_MESSAGE].rstrip())

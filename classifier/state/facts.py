@@ -1,0 +1,83 @@
+"""The case, read once: what every rule needs, in a fixed order, so that no rule scans or sorts the pods again."""
+
+from typing import Any
+
+import msgspec
+
+from classifier.objects import Meta, Pod, Workload
+from classifier.state.attached import Attached, attach, own_uids
+from classifier.state.case import Case
+from classifier.state.execution import current
+from classifier.state.kinds.view import KindView
+from classifier.state.observation import Execution
+from classifier.state.settings import Mode, Settings
+from classifier.state.workload import deciding, hold
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    case: Case
+    settings: Settings
+    kueue: bool
+    workload: Workload | None  # the one that decides; None in plain mode
+    hold: int
+    own_uids: set[str]
+    middle: Meta | None  # the child that nothing can run without; its own one, if there are several
+    attached: Attached
+    execution: Execution | None
+    evidence: tuple[Pod, ...]  # of the current execution, live and captured
+    live: tuple[Pod, ...]  # the live ones of them
+
+    @property
+    def job(self) -> Any:
+        return self.case.job
+
+    @property
+    def view(self) -> KindView:
+        return self.case.view
+
+    @property
+    def kind(self) -> str:
+        return self.case.view.resource.kind
+
+
+def read(case: Case, settings: Settings) -> Facts:
+    workload = deciding(case, settings)
+    uids = own_uids(case.job, case.children)
+    attached = attach(case, settings, uids)
+    live_uids = {pod.uid for pod in case.pods if pod.uid}
+    captured = (pod for pod in case.captured if pod.uid not in live_uids)
+    pods = (*attached.pods, *sorted(captured, key=lambda pod: (pod.name, pod.uid)))
+    run, evidence = current(pods, case.view, settings)
+    own = {id(pod) for pod in attached.pods}
+    return Facts(
+        case=case,
+        settings=settings,
+        kueue=settings.mode is Mode.KUEUE,
+        workload=workload,
+        hold=hold(case, workload, settings),
+        own_uids=uids,
+        middle=_middle(case, uids),
+        attached=attached,
+        execution=run,
+        evidence=tuple(evidence),
+        live=tuple(pod for pod in evidence if id(pod) in own),
+    )
+
+
+def kind_of(obj: Meta) -> str:
+    """Items of a decoded list carry no kind; the structs are named after theirs."""
+    return obj.kind or type(obj).__name__
+
+
+def _middle(case: Case, uids: set[str]) -> Meta | None:
+    """One of the right name that belongs to another still counts as present."""
+    resource = case.view.middle
+    if resource is None:
+        return None
+    wanted = next((s for s in case.view.children(case.job) if s.resource == resource), None)
+    found = (
+        child
+        for child in case.children
+        if kind_of(child) == resource.kind and (wanted is None or wanted.name in (None, child.name))
+    )
+    return min(found, key=lambda child: (child.uid not in uids, child.name, child.uid), default=None)

@@ -1,0 +1,67 @@
+"""Rule 6, row 2: a live pod of the run is on a Node that is gone or not well (reference/classification.md §C6, §B6).
+
+Nodes tell it five minutes before the pods do. Skipped where Nodes may not be read.
+"""
+
+from collections import defaultdict
+from typing import Final
+
+from classifier.objects import Node, Pod
+from classifier.state.facts import Facts
+from classifier.state.findings import Finding
+from classifier.state.numbers import moment
+from classifier.state.observation import CauseKind, Evidence, State
+from classifier.state.verdict import Verdict
+from classifier.state.winner import ordered, told
+from classifier.state.words import listed, titled, words
+
+FINISHED: Final = ("Succeeded", "Failed")
+
+
+def bound(pod: Pod) -> str:
+    """The Node it is bound to, "" if none."""
+    return (pod.spec.node_name if pod.spec else None) or ""
+
+
+def on_lost_nodes(facts: Facts) -> Verdict | None:
+    nodes = facts.case.nodes
+    if nodes is None:
+        return None
+    on: dict[str, list[Pod]] = defaultdict(list)
+    for pod in facts.live:
+        if (name := bound(pod)) and (pod.status is None or pod.status.phase not in FINISHED):
+            on[name].append(pod)
+    found: list[Finding] = []
+    evidence: list[tuple[Finding, Evidence]] = []
+    for name in sorted(on):
+        if (trouble := _trouble(nodes.get(name))) is None:
+            continue
+        text, at = trouble
+        lost = [Finding(at, pod.name, pod.uid, CauseKind.NODE_LOST, f"node {name} {text}", "node") for pod in on[name]]
+        found += lost
+        told_of = f"{text} ({listed([f'pod {pod.name}' for pod in on[name]], 1)})"
+        evidence.append((lost[0], Evidence(at, f"node {name}", CauseKind.NODE_LOST, told_of)))
+    if not found:
+        return None
+    found = ordered(found)
+    places = {id(finding): place for place, finding in enumerate(found)}
+    return Verdict(
+        state=State.RUNNING,
+        cause=CauseKind.NODE_LOST,
+        source="node",
+        detail=told(found, facts.settings),
+        since=found[0].at,
+        evidence=tuple(seen for _, seen in sorted(evidence, key=lambda pair: places[id(pair[0])])),
+    )
+
+
+def _trouble(node: Node | None) -> tuple[str, int | None] | None:
+    """What is wrong with a Node, and since when."""
+    if node is None:
+        return "not found", None
+    ready = node.status.condition("Ready") if node.status else None
+    if ready is None:
+        return "has no Ready condition", None
+    if ready.true:
+        return None
+    return titled(f"Ready={ready.status}", words(ready)), moment(ready.last_transition_time)

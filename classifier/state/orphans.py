@@ -1,0 +1,121 @@
+"""What is left of a job's TrainJobs that are gone (reference/classification.md §C13).
+
+Routine: background deletion removes the TrainJob at once, and its JobSet and pods only some time later.
+"""
+
+from collections.abc import Iterable
+
+from classifier.objects import JobSet, Meta, Pod, TrainingRuntime, TrainJob
+from classifier.state.names import job_of, submission_in, submission_of
+from classifier.state.numbers import count, moment
+from classifier.state.observation import Cause, CauseKind, Explanation, Observation, Ref, State
+from classifier.state.settings import Settings
+
+_NAME, _UID = "jobset.sigs.k8s.io/jobset-name", "jobset.sigs.k8s.io/jobset-uid"
+
+
+def orphans(
+    job: str,
+    *,
+    trainjobs: Iterable[TrainJob],
+    jobsets: Iterable[JobSet],
+    pods: Iterable[Pod],
+    runtimes: Iterable[TrainingRuntime],
+    settings: Settings,
+    seen_at: int,
+) -> list[Explanation]:
+    """Each an object of its own, always foreign, its cause unknown. A TrainJob that is terminating still lives."""
+    all_trainjobs, all_jobsets, all_pods = list(trainjobs), list(jobsets), list(pods)
+    living = _Living(job, all_trainjobs, all_jobsets, settings)
+
+    def told(obj: Meta, kind: str, state: State, text: str, since: str | None) -> Explanation:
+        number = submission_in(obj.name, job)
+        observation = Observation(
+            ref=Ref(kind, obj.namespace, obj.name, obj.uid),
+            state=state,
+            cause=Cause(CauseKind.UNKNOWN, "", text),
+            foreign=True,
+            submission=count(obj.label(settings.submission)) if number is None else number,
+            seen_at=seen_at,
+        )
+        return Explanation(observation=observation, since=moment(since))
+
+    found: list[Explanation] = []
+    for jobset in all_jobsets:
+        if living.owns(jobset) and not living.has_parent(jobset):
+            owner = f", its owner was uid {jobset.controller.uid}" if jobset.controller else ""
+            text = f"JobSet {jobset.name} has no live TrainJob{owner}"
+            found.append(told(jobset, "JobSet", _jobset_state(jobset, all_pods), text, _left(jobset)))
+    for pod in all_pods:
+        if living.owns(pod) and not living.has_pod(pod):
+            text = f"pod {pod.name} has no live TrainJob"
+            found.append(told(pod, "Pod", _pod_state(pod), text, _left(pod)))
+    for runtime in runtimes:
+        if living.owns(runtime) and not living.has_parent(runtime):
+            text = f"runtime {runtime.name} has no live TrainJob"
+            found.append(told(runtime, "TrainingRuntime", State.ENDED, text, _left(runtime)))
+    return sorted(found, key=lambda e: (e.observation.ref.kind, e.observation.ref.name, e.observation.ref.uid))
+
+
+class _Living:
+    """The TrainJobs there are, and what hangs on them."""
+
+    def __init__(self, job: str, trainjobs: list[TrainJob], jobsets: list[JobSet], settings: Settings) -> None:
+        self._job = job
+        self._settings = settings
+        self._uids = {t.uid for t in trainjobs}
+        self._names = {t.name for t in trainjobs}
+        self._submissions = {submission_of(t, settings) for t in trainjobs if job_of(t, settings) == job}
+        self._jobsets = {j.uid for j in jobsets if j.controller is not None and j.controller.uid in self._uids}
+
+    def owns(self, obj: Meta) -> bool:
+        """Whether it is the job's: a bare test of the prefix would let ``train`` claim ``train-big-3``."""
+        return obj.label(self._settings.job_id) == self._job or submission_in(obj.name, self._job) is not None
+
+    def has_parent(self, obj: Meta) -> bool:
+        """By its controller. Without one, a TrainJob of its name reports it (§C11 row 5)."""
+        owner = obj.controller
+        if owner is None:
+            return obj.name in self._names or not self._of_trainer(obj)
+        return owner.uid in self._uids or owner.kind not in ("", "TrainJob")
+
+    def _of_trainer(self, obj: Meta) -> bool:
+        """Anybody may write a runtime, and call it as he likes: without an owner only the label makes it a copy."""
+        return not isinstance(obj, TrainingRuntime) or obj.label(self._settings.job_id) == self._job
+
+    def has_pod(self, pod: Pod) -> bool:
+        """By its JobSet's UID, else by the JobSet's name, else by its submission."""
+        if uid := pod.label(_UID):
+            return uid in self._jobsets
+        if name := pod.label(_NAME):
+            return name in self._names
+        number = count(pod.label(self._settings.submission))
+        return number is not None and number in self._submissions
+
+
+def _left(obj: Meta) -> str | None:
+    return obj.metadata.deletion_timestamp
+
+
+def _jobset_state(jobset: JobSet, pods: list[Pod]) -> State:
+    if jobset.status and (jobset.status.is_true("Completed") or jobset.status.is_true("Failed")):
+        return State.ENDED
+    if jobset.spec and jobset.spec.suspend:
+        return State.SUSPENDED
+
+    def own(pod: Pod) -> bool:
+        uid = pod.label(_UID)
+        return uid == jobset.uid if uid else pod.label(_NAME) == jobset.name
+
+    alive = any(own(pod) and pod.status and pod.status.phase in ("Pending", "Running") for pod in pods)
+    return State.RUNNING if alive else State.PENDING
+
+
+def _pod_state(pod: Pod) -> State:
+    """A phase that says nothing, or none: the node is silent, or it has not begun."""
+    match pod.status.phase if pod.status else None:
+        case "Succeeded" | "Failed":
+            return State.ENDED
+        case "Running" | "Unknown":
+            return State.RUNNING
+    return State.PENDING

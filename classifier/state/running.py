@@ -1,0 +1,35 @@
+"""Rule 6: pending or running, and why it is not well (reference/classification.md §C6).
+
+An eviction is asked before the pods, for it makes them exit; a lost node before the pods' ends, for its peers exit
+minutes before the pod on it is marked. A pending object has no run, and its last pods only echo the suspension.
+"""
+
+import msgspec
+
+from classifier import api
+from classifier.state.eviction import evicted
+from classifier.state.facts import Facts
+from classifier.state.findings import findings
+from classifier.state.nodes import on_lost_nodes
+from classifier.state.observation import State
+from classifier.state.since import started, waiting
+from classifier.state.verdict import Verdict
+from classifier.state.winner import by_pods
+
+
+def is_running(facts: Facts) -> bool:
+    """Admitted and not suspended, by spec and by status."""
+    admitted = not facts.kueue or (facts.workload is not None and facts.workload.is_true(api.ADMITTED))
+    return admitted and not facts.view.suspended(facts.job) and not facts.view.paused(facts.job)
+
+
+def running(facts: Facts) -> Verdict:
+    state = State.RUNNING if is_running(facts) else State.PENDING
+    if verdict := evicted(facts, state):
+        return verdict
+    if state is State.PENDING:
+        return Verdict(state=state, since=waiting(facts))
+    pods = by_pods(state, findings(facts), facts.settings)
+    if lost := on_lost_nodes(facts):
+        return msgspec.structs.replace(lost, evidence=lost.evidence + (pods.evidence if pods else ()))
+    return pods or Verdict(state=state, since=started(facts))

@@ -1,0 +1,28 @@
+"""A condition nobody here knows, on an object that nothing else explains (reference/classification.md §C7)."""
+
+import msgspec
+
+from classifier.state.facts import Facts
+from classifier.state.numbers import moment
+from classifier.state.observation import CauseKind, Evidence
+from classifier.state.verdict import Verdict, condition_text
+from classifier.state.words import joined
+
+
+def unknown(facts: Facts, verdict: Verdict) -> Verdict:
+    """The state stays as it is, and so does a detail that a cause of none has of its own."""
+    if verdict.cause is not CauseKind.NONE:
+        return verdict
+    odd = [c for c in facts.view.conditions(facts.job) if c.true and c.type not in facts.view.known]
+    if not odd:
+        return verdict
+    where = f"{facts.kind} {facts.job.name}"
+    seen = tuple(Evidence(moment(c.last_transition_time), where, CauseKind.UNKNOWN, condition_text(c)) for c in odd)
+    dates = [e.at for e in seen if e.at is not None]
+    return msgspec.structs.replace(
+        verdict,
+        cause=CauseKind.UNKNOWN,
+        detail=joined((verdict.detail, *(f"{facts.kind} {condition_text(c)}" for c in odd))),
+        since=max(dates, default=verdict.since),
+        evidence=seen + verdict.evidence,
+    )

@@ -1,0 +1,71 @@
+"""The Workload that decides, and what of it several rules read (reference/classification.md §A5)."""
+
+from collections.abc import Callable, Iterable
+
+from classifier.objects import AdmissionCheckState, Meta, Pod, PodGroup, Workload
+from classifier.state.case import Case
+from classifier.state.numbers import moment, positive
+from classifier.state.settings import Mode, Settings
+
+PREEMPTED = "Preempted"
+DEACTIVATION_TARGET = "DeactivationTarget"
+REQUEUED = "Requeued"
+ADMISSION_CHECK = "AdmissionCheck"
+ADMISSION_GATED = "AdmissionGated"
+READY, RETRY, REJECTED = "Ready", "Retry", "Rejected"
+
+
+def controlled(workload: Workload, job: Meta) -> bool:
+    """A pod group's Workload is owned by its pods, and no controller (Kueue: pkg/controller/jobs/pod)."""
+    if isinstance(job, PodGroup):
+        uids = {pod.uid for pod in job.pods}
+        return any(owner.uid in uids for owner in workload.metadata.owner_references or ())
+    if isinstance(job, Pod) and not workload.controller:
+        return any(owner.uid == job.uid for owner in workload.metadata.owner_references or ())
+    return workload.controller is not None and workload.controller.uid == job.uid
+
+
+def deciding(case: Case, settings: Settings) -> Workload | None:
+    """Plain mode has none. Of several the one the job controls, the oldest of those first, then by name.
+
+    Where a kind has many, the one that is worst off: the object as a whole runs only when all do.
+    """
+    if settings.mode is Mode.PLAIN:
+        return None
+
+    def standing(workload: Workload) -> int:
+        if not case.view.many_workloads:
+            return 0
+        return int(workload.active) + int(workload.active and workload.is_true("Admitted"))
+
+    def order(workload: Workload) -> tuple[bool, int, bool, int, str]:
+        born = moment(workload.metadata.creation_timestamp)
+        return not controlled(workload, case.job), standing(workload), born is None, born or 0, workload.name
+
+    return min(case.workloads, key=order, default=None)
+
+
+def hold(case: Case, workload: Workload | None, settings: Settings) -> int:
+    """The instance of the hold in force, 0 if none is (§C4): dispatch marks the object that it stops."""
+    held: Meta | None = case.job if settings.mode is Mode.PLAIN else workload
+    return (positive(held.annotation(settings.hold_instance)) if held else None) or 0
+
+
+def checks(workload: Workload) -> list[AdmissionCheckState]:
+    states = (workload.status.admission_checks if workload.status else None) or ()
+    return sorted(states, key=lambda check: (check.name, check.state, check.message or ""))
+
+
+def all_capacity(workload: Workload, state: str, settings: Settings) -> bool:
+    """Whether every check in that state stands for capacity.
+
+    An eviction resets them to Pending, and only the message keeps what was (§A5, 6). If none is found: all checks.
+    """
+    found = checks(workload)
+    asked = _named(found, lambda c: c.state == state or (c.message or "").strip().endswith(f"Previously: {state}"))
+    names = asked or _named(found, lambda c: True)
+    return bool(names) and names <= settings.capacity_checks
+
+
+def _named(found: Iterable[AdmissionCheckState], those: Callable[[AdmissionCheckState], bool]) -> set[str]:
+    return {check.name for check in found if those(check)}
