@@ -42,8 +42,8 @@ def ending(group: PodGroup) -> Ending | None:
     final = any(pod.annotation(_RETRIABLE) == "false" for pod in group.pods)
     if not final or not all(single.finished(pod) for pod in group.pods):
         return None
-    stops = sorted((end for pod in group.pods if (end := single.stopped(pod))), key=_ended_at)
-    return stops[0] if stops else Ending(None, _words(group, "Failed", succeeded, total))
+    stops = [end for pod in group.pods if (end := single.stopped(pod))]
+    return min(stops, key=_stop_order) if stops else Ending(None, _words(group, "Failed", succeeded, total))
 
 
 def _words(group: PodGroup, reason: str, succeeded: int, total: int) -> Condition:
@@ -56,6 +56,11 @@ def _words(group: PodGroup, reason: str, succeeded: int, total: int) -> Conditio
         message=f"Pods succeeded: {succeeded}/{total}.",
         last_transition_time=max(ends, default="") or None,
     )
+
+
+def _stop_order(ending: Ending) -> tuple[str, str, str]:
+    """The first stop explains the others; at one second any order that is not the pods' will do."""
+    return _ended_at(ending), ending.words.reason or "", ending.words.message or ""
 
 
 def _ended_at(ending: Ending) -> str:
