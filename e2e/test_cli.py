@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -36,6 +37,10 @@ DUMPED = (
 )
 
 
+def _interruptible() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Ran(NamedTuple):
     code: int
     out: str
@@ -61,6 +66,8 @@ class Shell:
             env=self._environment,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            # As from a terminal: a run in the background inherits that interrupts are ignored.
+            preexec_fn=_interruptible,
         )
 
     async def until(self, process: asyncio.subprocess.Process, text: str) -> str:
