@@ -3,8 +3,8 @@
 from classifier.state.facts import Facts
 from classifier.state.kinds.view import Ending
 from classifier.state.numbers import moment
-from classifier.state.observation import CauseKind, Evidence, State
-from classifier.state.verdict import Verdict, condition_text
+from classifier.state.observation import CauseKind, State
+from classifier.state.verdict import Verdict, condition_text, seen
 from classifier.state.words import words
 
 
@@ -23,5 +23,5 @@ def by_job(facts: Facts, ending: Ending, cause: CauseKind) -> Verdict:
         source=facts.view.provenance,
         detail=words(ending.words),
         since=at,
-        evidence=(Evidence(at, f"{facts.kind} {facts.job.name}", cause, condition_text(ending.words)),),
+        evidence=(seen(at, f"{facts.kind} {facts.job.name}", cause, condition_text(ending.words)),),
     )

@@ -8,8 +8,8 @@ from classifier.state.facts import Facts
 from classifier.state.findings import findings
 from classifier.state.kinds.view import Ending
 from classifier.state.numbers import moment
-from classifier.state.observation import CauseKind, Evidence, State
-from classifier.state.verdict import Verdict, condition_text
+from classifier.state.observation import CauseKind, State
+from classifier.state.verdict import Verdict, condition_text, seen
 from classifier.state.winner import by_pods
 from classifier.state.words import joined, words
 
@@ -27,7 +27,7 @@ def failed(facts: Facts, ending: Ending | None) -> Verdict | None:
         child, condition = late
         text = condition_text(condition)
         decided = moment(condition.last_transition_time)
-        evidence = (Evidence(decided, f"Job {child.name}", CauseKind.TIMEOUT, text), *(pods.evidence if pods else ()))
+        evidence = (seen(decided, f"Job {child.name}", CauseKind.TIMEOUT, text), *(pods.evidence if pods else ()))
         return Verdict(
             state=State.ENDED,
             cause=CauseKind.TIMEOUT,

@@ -11,7 +11,7 @@ from classifier.state.facts import Facts
 from classifier.state.findings import Finding
 from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind, Evidence, State
-from classifier.state.verdict import Verdict
+from classifier.state.verdict import Verdict, seen
 from classifier.state.winner import ordered, told
 from classifier.state.words import listed, titled, words
 
@@ -32,26 +32,25 @@ def on_lost_nodes(facts: Facts) -> Verdict | None:
         if (name := bound(pod)) and (pod.status is None or pod.status.phase not in FINISHED):
             on[name].append(pod)
     found: list[Finding] = []
-    evidence: list[tuple[Finding, Evidence]] = []
-    for name in sorted(on):
+    evidence: dict[str, Evidence] = {}
+    for name, pods in on.items():
         if (trouble := _trouble(nodes.get(name))) is None:
             continue
-        text, at = trouble
-        lost = [Finding(at, pod.name, pod.uid, CauseKind.NODE_LOST, f"node {name} {text}", "node") for pod in on[name]]
-        found += lost
-        told_of = f"{text} ({listed([f'pod {pod.name}' for pod in on[name]], 1)})"
-        evidence.append((lost[0], Evidence(at, f"node {name}", CauseKind.NODE_LOST, told_of)))
+        said, at = trouble
+        text = f"node {name} {said}"
+        found += [Finding(at, pod.name, pod.uid, CauseKind.NODE_LOST, text, "node") for pod in pods]
+        under = listed([f"pod {pod.name}" for pod in pods], 1)
+        evidence[text] = seen(at, f"node {name}", CauseKind.NODE_LOST, f"{said} ({under})")
     if not found:
         return None
     found = ordered(found)
-    places = {id(finding): place for place, finding in enumerate(found)}
     return Verdict(
         state=State.RUNNING,
         cause=CauseKind.NODE_LOST,
         source="node",
         detail=told(found, facts.settings),
         since=found[0].at,
-        evidence=tuple(seen for _, seen in sorted(evidence, key=lambda pair: places[id(pair[0])])),
+        evidence=tuple(evidence[text] for text in dict.fromkeys(finding.text for finding in found)),
     )
 
 

@@ -13,10 +13,10 @@ from classifier.clock import committed
 from classifier.instant import format_instant
 from classifier.objects import Condition, Workload
 from classifier.state.facts import Facts
-from classifier.state.observation import CauseKind, Evidence, State
+from classifier.state.observation import CauseKind, State
 from classifier.state.settings import Settings
 from classifier.state.since import stopped
-from classifier.state.verdict import Verdict, by_workload
+from classifier.state.verdict import Verdict, by_workload, seen
 from classifier.state.workload import ADMISSION_CHECK, DEACTIVATION_TARGET, REJECTED, REQUEUED, all_capacity
 
 _DUE_TO: Final = "DeactivatedDueTo"
@@ -59,7 +59,7 @@ def _deactivated(facts: Facts, workload: Workload) -> Verdict:
             source="workload",
             detail=text,
             since=marker.at,
-            evidence=(Evidence(marker.at, f"Workload {workload.name}", CauseKind.TIMEOUT, text),),
+            evidence=(seen(marker.at, f"Workload {workload.name}", CauseKind.TIMEOUT, text),),
         )
     evicted, target = workload.condition(api.EVICTED), workload.condition(DEACTIVATION_TARGET)
     if evicted is not None and evicted.true and (evicted.reason or "").startswith(_DUE_TO):

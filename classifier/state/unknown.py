@@ -4,8 +4,8 @@ import msgspec
 
 from classifier.state.facts import Facts
 from classifier.state.numbers import moment
-from classifier.state.observation import CauseKind, Evidence
-from classifier.state.verdict import Verdict, condition_text
+from classifier.state.observation import CauseKind
+from classifier.state.verdict import Verdict, condition_text, seen
 from classifier.state.words import joined
 
 
@@ -17,12 +17,12 @@ def unknown(facts: Facts, verdict: Verdict) -> Verdict:
     if not odd:
         return verdict
     where = f"{facts.kind} {facts.job.name}"
-    seen = tuple(Evidence(moment(c.last_transition_time), where, CauseKind.UNKNOWN, condition_text(c)) for c in odd)
-    dates = [e.at for e in seen if e.at is not None]
+    added = tuple(seen(moment(c.last_transition_time), where, CauseKind.UNKNOWN, condition_text(c)) for c in odd)
+    dates = [e.at for e in added if e.at is not None]
     return msgspec.structs.replace(
         verdict,
         cause=CauseKind.UNKNOWN,
         detail=joined((verdict.detail, *(f"{facts.kind} {condition_text(c)}" for c in odd))),
         since=max(dates, default=verdict.since),
-        evidence=seen + verdict.evidence,
+        evidence=added + verdict.evidence,
     )

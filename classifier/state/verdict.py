@@ -5,7 +5,7 @@ import msgspec
 from classifier.objects import Condition, Workload
 from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind, Evidence, State
-from classifier.state.words import titled, words
+from classifier.state.words import one_line, titled, words
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +21,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     def provenance(self) -> str:
         """Empty exactly for none and unknown (§C0)."""
         return "" if self.cause in (CauseKind.NONE, CauseKind.UNKNOWN) else self.source
+
+
+def seen(at: int | None, where: str, kind: CauseKind, text: str) -> Evidence:
+    """One line each, even where a file names things as no API server would."""
+    return Evidence(at, one_line(where), kind, one_line(text))
 
 
 def condition_text(condition: Condition) -> str:
@@ -44,5 +49,5 @@ def by_workload(
         detail=workload_text(condition),
         admin_held=admin_held,
         since=at,
-        evidence=(Evidence(at, f"Workload {workload.name}", cause, condition_text(condition)),),
+        evidence=(seen(at, f"Workload {workload.name}", cause, condition_text(condition)),),
     )

@@ -38,9 +38,16 @@ def deciding(case: Case, settings: Settings) -> Workload | None:
             return 0
         return int(workload.active) + int(workload.active and workload.is_true("Admitted"))
 
-    def order(workload: Workload) -> tuple[bool, int, bool, int, str]:
+    def order(workload: Workload) -> tuple[bool, int, bool, int, str, str]:
         born = moment(workload.metadata.creation_timestamp)
-        return not controlled(workload, case.job), standing(workload), born is None, born or 0, workload.name
+        return (
+            not controlled(workload, case.job),
+            standing(workload),
+            born is None,
+            born or 0,
+            workload.name,
+            workload.uid,
+        )
 
     return min(case.workloads, key=order, default=None)
 
