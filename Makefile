@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # Built before the tests, where progress can be seen: without arguments what a control plane runs.
 PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kueue kwok helm promtool
 
-.PHONY: help demo test lint clean
+.PHONY: help demo test lint bench clean
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -31,6 +31,9 @@ test: lint ## lint, unit tests, then the scenarios on a real control plane
 	@$(BIN)/python -m e2e.controlplane build $(PROGRAMS)
 	$(BIN)/pytest tests -n auto $(PYTEST_ARGS)
 	$(BIN)/pytest e2e $(PYTEST_ARGS)
+
+bench: $(STAMP) ## measure what the design bounds, beside what it is compared with (BENCHES="classification ...")
+	@$(BIN)/python -m tests.bench $(BENCHES)
 
 clean: ## remove what these targets made here (the built control plane stays in its cache)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info
