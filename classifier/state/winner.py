@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from classifier.state.findings import Finding
-from classifier.state.observation import CauseKind, State
+from classifier.state.observation import CauseKind, Evidence, State
 from classifier.state.settings import Settings
-from classifier.state.verdict import Verdict, seen
+from classifier.state.verdict import Verdict
+from classifier.state.words import one_line
 
 #: At one instant; whatever is not named comes after. Kubernetes times are whole seconds: ties are common.
 _RANK: Final = {
@@ -49,5 +50,5 @@ def by_pods(state: State, found: Iterable[Finding], settings: Settings) -> Verdi
         source=weighed[0].source,
         detail=told(weighed, settings),
         since=weighed[0].at,
-        evidence=tuple(seen(f.at, f"pod {f.pod}", f.kind, f.text) for f in weighed),
+        evidence=tuple(Evidence(f.at, one_line(f"pod {f.pod}"), f.kind, f.text) for f in weighed),
     )

@@ -18,8 +18,9 @@ class Said(Protocol):
 
 def one_line(text: str | None) -> str:
     """Stripped, and every inner line break (of any Unicode sort) one blank."""
-    lines = text.splitlines() if text else ()
-    return " ".join(line for line in map(str.strip, lines) if line)
+    if not text or text.isprintable():  # most are: no line break is printable
+        return text.strip() if text else ""
+    return " ".join(line for line in map(str.strip, text.splitlines()) if line)
 
 
 def words(said: Said) -> str:
