@@ -2,7 +2,8 @@
 
 resourceVersions rise with every write; lists come in pages of one snapshot, whose continue tokens expire with
 :meth:`ApiServer.compact`; watches replay from a version, send bookmarks when asked to, and answer 410 from before the
-compaction; merge patches are guarded by ``metadata.resourceVersion`` (409); creating what exists is 409.
+compaction; label selectors, set-based ones included, narrow both, and an object that ceases to match is DELETED from
+a watch as it was; merge patches are guarded by ``metadata.resourceVersion`` (409); creating what exists is 409.
 
     server.fault = answer(500)             # every request that ``server.faulty`` selects
     server.say(b"...")                     # raw bytes on every open watch
@@ -13,6 +14,7 @@ import asyncio
 import contextlib
 import copy
 import json
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -37,19 +39,52 @@ class Call(NamedTuple):
 
 
 class _Event(NamedTuple):
+    """``old`` is what the object was before, None if it was not."""
+
     version: int
     type: str
     path: str
     object: Object
+    old: Object | None = None
+
+
+class _Selection(NamedTuple):
+    """What a list or a watch asked for."""
+
+    collection: str
+    fields: str
+    labels: str
+
+    @classmethod
+    def of(cls, request: web.Request) -> "_Selection":
+        query = request.query
+        return cls(request.path, query.get("fieldSelector", ""), query.get("labelSelector", ""))
+
+    def holds(self, path: str, obj: Object | None) -> bool:
+        return obj is not None and _listed(path, self.collection, self.fields) and labelled(obj, self.labels)
+
+    def line(self, event: _Event) -> bytes | None:
+        """The watch line of an event as this selection sees it; None if it does not."""
+        now = event.type != "DELETED" and self.holds(event.path, event.object)
+        before = self.holds(event.path, event.old)
+        if now:
+            return _line("MODIFIED" if before else "ADDED", event.object)
+        if before and event.old is not None:
+            version = event.object["metadata"]["resourceVersion"]
+            return _line("DELETED", _merge(event.old, {"metadata": {"resourceVersion": version}}))
+        return None
 
 
 class _Watch(NamedTuple):
     """``bookmarks``: whether its client asked for them. A queued None ends the stream, an exception breaks it."""
 
-    collection: str
-    selector: str
+    selection: _Selection
     bookmarks: bool
     queue: asyncio.Queue[bytes | ConnectionError | None]
+
+    @property
+    def collection(self) -> str:
+        return self.selection.collection
 
 
 def everything(call: Call) -> bool:
@@ -172,8 +207,8 @@ class ApiServer:
                 return status(410, "Expired", "The provided continue parameter is too old")
             start = int(position)
         else:
-            selector = request.query.get("fieldSelector", "")
-            items = [o for p, o in sorted(self.objects.items()) if _listed(p, request.path, selector)]
+            selection = _Selection.of(request)
+            items = [o for p, o in sorted(self.objects.items()) if selection.holds(p, o)]
             name = f"{self.version}-{len(self.calls)}"
             self._snapshots[name] = self.version, items
         version, items = self._snapshots[name]
@@ -207,17 +242,16 @@ class ApiServer:
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         since = int(request.query["resourceVersion"])
-        selector = request.query.get("fieldSelector", "")
         bookmarks = request.query.get("allowWatchBookmarks") == "true"
-        watch = _Watch(request.path, selector, bookmarks, asyncio.Queue())
+        watch = _Watch(_Selection.of(request), bookmarks, asyncio.Queue())
         stream = web.StreamResponse(headers={"Content-Type": "application/json", **self.headers})
         await stream.prepare(request)
         if since < self._compacted:
             await stream.write(gone())
             return stream
         for event in self._events:
-            if event.version > since and _listed(event.path, watch.collection, selector):
-                watch.queue.put_nowait(_line(event.type, event.object))
+            if event.version > since and (line := watch.selection.line(event)) is not None:
+                watch.queue.put_nowait(line)
         self._watches.append(watch)
         async with self._changed:
             self._changed.notify_all()
@@ -244,12 +278,14 @@ class ApiServer:
             metadata.setdefault("namespace", parent.split("/")[-2])
         metadata.setdefault("uid", f"uid-{path.rpartition('/')[2]}-{self.version}")
         metadata["resourceVersion"] = str(self.version)
+        old = obj if kind == "DELETED" else self.objects.get(path)
         if kind != "DELETED":
             self.objects[path] = obj
-        self._events.append(_Event(self.version, kind, path, obj))
+        event = _Event(self.version, kind, path, obj, old)
+        self._events.append(event)
         for watch in self._watches:
-            if _listed(path, watch.collection, watch.selector):
-                watch.queue.put_nowait(_line(kind, obj))
+            if (line := watch.selection.line(event)) is not None:
+                watch.queue.put_nowait(line)
         return obj
 
 
@@ -359,6 +395,29 @@ def _listed(path: str, collection: str, selector: str) -> bool:
     root, _, plural = collection.rpartition("/")
     inside = parent == collection or (parent.startswith(f"{root}/namespaces/") and parent.endswith(f"/{plural}"))
     return inside and selector.removeprefix("metadata.name=") in ("", name)
+
+
+_REQUIREMENT = re.compile(r"(!?)\s*([^\s!=,()]+)\s*(?:(==|=|!=)\s*([^\s,]*)|(in|notin)\s*\(([^)]*)\))?\s*(?:,|$)\s*")
+
+
+def labelled(obj: Object, selector: str) -> bool:
+    """Whether an object's labels match a selector: ``a=b,c!=d,e in (f,g),h notin (i),j,!k``."""
+    labels = obj.get("metadata", {}).get("labels") or {}
+    position = 0
+    while position < len(selector):
+        match = _REQUIREMENT.match(selector, position)
+        if match is None:
+            raise web.HTTPBadRequest(text=f"unable to parse requirement: {selector[position:]}")
+        absent, key, sign, value, word, values = match.groups()
+        wanted = {v.strip() for v in values.split(",")} if word else {value}
+        if sign or word:
+            held = (labels.get(key) in wanted) == (sign != "!=" and word != "notin")
+        else:
+            held = (key in labels) != bool(absent)
+        if not held:
+            return False
+        position = match.end()
+    return True
 
 
 def _merge(target: Any, patch: Any) -> Any:

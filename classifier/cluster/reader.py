@@ -5,7 +5,7 @@ a note, and the answer says less. A kind the cluster does not serve (404 on its 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Final
 
 import msgspec
@@ -14,11 +14,11 @@ from classifier import api
 from classifier.api import Resource
 from classifier.cluster.client import ApiError, Client, ClientError
 from classifier.cluster.snapshot import TYPES, Snapshot
+from classifier.cluster.wire import PAGE, Page
 from classifier.objects import Job, Meta
 from classifier.report.fence import FENCE_NAME
 from classifier.report.owner import Owner, owner_of
 
-PAGE: Final = 500
 #: Labels of a Job's pods (Kubernetes: pkg/apis/batch/types.go).
 JOB_POD_LABEL: Final = "batch.kubernetes.io/controller-uid"
 MANAGED_LABEL: Final = "kueue.x-k8s.io/managed=true"
@@ -33,15 +33,6 @@ SHARED: Final = (
 )
 
 
-class _ListMeta(msgspec.Struct):
-    continue_: str | None = msgspec.field(default=None, name="continue")
-
-
-class _Page(msgspec.Struct):
-    items: list[msgspec.Raw] | None = None
-    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
-
-
 class Reader:
     """Fills a :class:`Snapshot`. Raises ClientError where nothing can be read at all."""
 
@@ -51,21 +42,26 @@ class Reader:
 
     async def collect(self, resource: Resource, namespace: str | None = None, **selectors: str) -> None:
         """All objects of a kind that match, into the snapshot. ``selectors``: labelSelector, fieldSelector."""
+        try:
+            async for page in self._pages(resource, namespace, selectors):
+                for obj in page:
+                    self.snapshot.add(resource, obj)
+        except ApiError as error:
+            if error.missing:
+                self.snapshot.unserved.add(resource)
+            if not self._tolerate(resource, error, namespace):
+                raise
+
+    async def _pages(
+        self, resource: Resource, namespace: str | None, selectors: Mapping[str, str]
+    ) -> AsyncIterator[list[Meta]]:
         decoder = msgspec.json.Decoder(TYPES[resource])
         params: dict[str, str] = {"limit": str(PAGE), **selectors}
         path = resource.path(namespace)
-        found: list[Meta] = []
         while True:
+            page = await self.client.get(path, Page, params=params)
             try:
-                page = await self.client.get(path, _Page, params=params)
-            except ApiError as error:
-                if error.missing:
-                    self.snapshot.unserved.add(resource)
-                if self._tolerate(resource, error, namespace):
-                    break
-                raise
-            try:
-                found += [decoder.decode(raw) for raw in page.items or ()]
+                yield [decoder.decode(raw) for raw in page.items or ()]
             except msgspec.MsgspecError as error:
                 raise ClientError(
                     f"one of the {resource.plural} of {self.client.host} cannot be read: {error}"
@@ -73,8 +69,6 @@ class Reader:
             if not page.metadata.continue_:
                 break
             params["continue"] = page.metadata.continue_
-        for obj in found:
-            self.snapshot.add(resource, obj)
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Meta | None:
         """One object into the snapshot; None if there is none or it may not be read."""

@@ -21,51 +21,17 @@ from classifier.cluster.backoff import Backoff
 from classifier.cluster.client import ApiError, Client, ClientError
 from classifier.cluster.lines import Lines, LineTooLong
 from classifier.cluster.store import Store
+from classifier.cluster.wire import IDLE, MAX_LINE, PAGE, WATCH_SECONDS, Page, event_of
 from classifier.objects import Meta
 
 T = TypeVar("T", bound=Meta)
 
 log = logging.getLogger(__name__)
 
-PAGE: Final = 500
 #: Seconds for one page, or for a whole list where pages expire.
 LIST_TIMEOUT: Final = 60.0
-#: Seconds without a byte before a watch counts as dead. Bookmarks come about once a minute.
-IDLE: Final = 150.0
-WATCH_SECONDS: Final = (300, 600)
 #: A watch that lived this long, seconds, was a good one: the next failure starts small again.
 LIVED: Final = 10.0
-#: One watch line: an object is at most 3 MiB in etcd, JSON may be somewhat more.
-MAX_LINE: Final = 16 * 2**20
-
-
-class _ListMeta(msgspec.Struct, rename="camel"):
-    resource_version: str = ""
-    continue_: str | None = msgspec.field(default=None, name="continue")
-
-
-class _Page(msgspec.Struct):
-    """A page of a list. Items stay raw: one object we cannot read must not cost us the page."""
-
-    metadata: _ListMeta
-    items: list[msgspec.Raw] | None = None
-
-
-class _Envelope(msgspec.Struct):
-    """A watch line: the object stays raw until its type is known."""
-
-    type: str
-    object: msgspec.Raw
-
-
-class _Status(msgspec.Struct):
-    code: int | None = None
-    reason: str | None = None
-    message: str | None = None
-
-
-class _Bookmark(msgspec.Struct):
-    metadata: _ListMeta
 
 
 class _Expired(Exception):
@@ -107,7 +73,7 @@ class Reflector(Generic[T]):
             for name, value in (("fieldSelector", field_selector), ("labelSelector", label_selector))
             if value
         }
-        self._pages = msgspec.json.Decoder(_Page)
+        self._pages = msgspec.json.Decoder(Page)
         self._store = Store(resource.plural, type_, project, on_change)
         self._idle = idle
         self._sleep = sleep
@@ -254,17 +220,11 @@ class Reflector(Generic[T]):
         return spoke
 
     def _take(self, line: bytes) -> None:
-        envelope = msgspec.json.decode(line, type=_Envelope)
-        match envelope.type:
-            case "ADDED" | "MODIFIED" | "DELETED":
-                self._store.follow(envelope.object, deleted=envelope.type == "DELETED")
-            case "BOOKMARK":
-                self._store.advance(msgspec.json.decode(envelope.object, type=_Bookmark).metadata.resource_version)
-            case "ERROR":
-                error = msgspec.json.decode(envelope.object, type=_Status)
-                raise ApiError(error.code or 500, error.reason or "", error.message or "the watch reported an error")
-            case _:
-                raise ClientError(f"unknown watch event {envelope.type[:32]!r}")
+        event = event_of(line)
+        if event.type == "BOOKMARK":
+            self._store.advance(event.version)
+        else:
+            self._store.follow(event.object, deleted=event.type == "DELETED")
 
 
 def _too_old(error: ApiError) -> bool:

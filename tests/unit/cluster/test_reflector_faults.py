@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from classifier.cluster.client import Client
-from classifier.cluster.reflector import PAGE
+from classifier.cluster.wire import PAGE
 from tests.apiserver import ApiServer, Call, Fault, answer, gone, lists, raw, reset, silent, stream, watches
 from tests.unit.cluster.conftest import Followed, Pauses, follow, running
 
@@ -129,13 +129,14 @@ async def test_a_healthy_server_gets_two_requests(server: ApiServer, followed: F
 async def test_selectors_and_a_namespace_are_asked_for_in_both(
     server: ApiServer, client: Client, pauses: Pauses
 ) -> None:
-    server.put(f"{JOBS}/a")
-    server.put(f"{JOBS}/b")
+    chosen = {"metadata": {"labels": {"x": "y"}}}
+    server.put(f"{JOBS}/a", chosen)
+    server.put(f"{JOBS}/b", chosen)
     followed = follow(client, pauses, namespace="team", field_selector="metadata.name=a", label_selector="x=y")
     async with running(followed):
         await server.watched()
-        server.put(f"{JOBS}/b", {"changed": True})
-        server.put(f"{JOBS}/a", {"changed": True})
+        server.put(f"{JOBS}/b", chosen | {"changed": True})
+        server.put(f"{JOBS}/a", chosen | {"changed": True})
         await followed.until(lambda: len(followed.changes) == 2)
     assert set(followed.seen) == {"team/a"}
     for call in server.calls:
