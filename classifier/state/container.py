@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from classifier.objects import ContainerStatus, Pod, PodStatus, Terminated
+from classifier.state.finding import Finding, found_on
 from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind
 from classifier.state.words import one_line, titled
@@ -15,21 +16,18 @@ _LOST: Final = ("ContainerStatusUnknown", "Unknown")
 _STEP: Final = "node"
 
 
-def container(pod: Pod, status: PodStatus, steps: Sequence[str]) -> tuple[int | None, CauseKind, str] | None:
-    """Date, kind and text of the step container that failed, the earliest if there are several."""
+def container(pod: Pod, status: PodStatus, steps: Sequence[str]) -> Finding | None:
+    """Of the step container that failed, the earliest if there are several."""
     statuses = status.container_statuses
     if not statuses:
         return None
     if not steps:
         steps = (_first(pod, statuses),)
     deleting = pod.metadata.deletion_timestamp is not None
-    found = [
-        (seen[0] is None, seen[0] or 0, place, seen)
-        for place, step in enumerate(steps)
-        for one in statuses
-        if one.name == step and (seen := _ended(one, deleting)) is not None
-    ]
-    return min(found)[3] if found else None
+    found = [finding for one in statuses if one.name in steps and (finding := _ended(pod, one, deleting)) is not None]
+    if len(found) < 2:
+        return found[0] if found else None
+    return min(found, key=lambda finding: (finding.at is None, finding.at or 0, finding.text))
 
 
 def _first(pod: Pod, statuses: Sequence[ContainerStatus]) -> str:
@@ -38,16 +36,14 @@ def _first(pod: Pod, statuses: Sequence[ContainerStatus]) -> str:
     return containers[0].name if containers else min(one.name for one in statuses)
 
 
-def _ended(one: ContainerStatus, deleting: bool) -> tuple[int | None, CauseKind, str] | None:
+def _ended(pod: Pod, one: ContainerStatus, deleting: bool) -> Finding | None:
     record = _record(one, deleting)
-    if record is None:
+    kind, text = _judged(record) if record is not None else (None, "")
+    if record is None or kind is None:
         return None
-    kind, text = _judged(record)
-    if kind is None:
-        return None
-    name = one_line(one.name)
-    prefix = f"container {name} " if name not in ("", _STEP) else ""
-    return moment(record.finished_at), kind, prefix + text
+    if one.name != _STEP and (name := one_line(one.name)):
+        text = f"container {name} {text}"
+    return found_on(pod, moment(record.finished_at), kind, text, "container")
 
 
 def _record(one: ContainerStatus, deleting: bool) -> Terminated | None:

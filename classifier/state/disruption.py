@@ -3,6 +3,7 @@
 from typing import Final
 
 from classifier.objects import Condition, Pod, PodStatus
+from classifier.state.finding import Finding, found_on
 from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind
 from classifier.state.refusal import refused
@@ -17,26 +18,26 @@ _REASONS: Final = {
 }
 
 
-def disruption(pod: Pod, status: PodStatus) -> tuple[int | None, CauseKind, str] | None:
-    """Date, kind and text. The condition can go back to False: only True counts."""
+def disruption(pod: Pod, status: PodStatus) -> Finding | None:
+    """The condition can go back to False: only True counts."""
     told = kueue = ready = None
     for condition in status.conditions or ():
-        match condition.type:
-            case "DisruptionTarget" if told is None and condition.true:
-                told = condition
-            case "KueueFailureRecovery" if condition.true and condition.reason == "KueueForcefullyDeleted":
-                kueue = condition
-            case "Ready":
-                ready = condition
+        type_ = condition.type
+        if type_ == "DisruptionTarget":
+            told = condition if condition.status == "True" else told
+        elif type_ == "Ready":
+            ready = condition
+        elif type_ == "KueueFailureRecovery" and condition.true and condition.reason == "KueueForcefullyDeleted":
+            kueue = condition
     if told is not None:
-        return moment(told.last_transition_time), _kind(told, status), words(told)
+        return found_on(pod, moment(told.last_transition_time), _kind(told, status), words(told), "pod")
     if kueue is not None:
         # Kueue deletes pods of unreachable nodes by its own condition (Kueue: pkg/controller/failurerecovery).
-        return moment(kueue.last_transition_time), CauseKind.NODE_LOST, words(kueue)
+        return found_on(pod, moment(kueue.last_transition_time), CauseKind.NODE_LOST, words(kueue), "pod")
     if status.phase == "Failed" and status.reason:
         # A kubelet's refusal never gets the condition.
         at = moment(ready.last_transition_time) if ready is not None else None
-        return at, refused(status, status.message), words(status)
+        return found_on(pod, at, refused(status, status.message), words(status), "pod")
     return None
 
 

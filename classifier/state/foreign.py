@@ -45,7 +45,7 @@ def _owners(facts: Facts) -> Iterator[str]:
             yield f"{facts.view.middle.kind} {middle.name} is not controlled by this {facts.kind}"
     if workload is None:
         return
-    if not controlled(workload, facts.job):
+    if not controlled(workload, facts.case):
         yield f"Workload {workload.name} is not controlled by this {facts.kind}"
     if len(facts.case.workloads) > 1 and not facts.view.many_workloads:
         names = ", ".join(sorted(w.name for w in facts.case.workloads))

@@ -8,7 +8,7 @@ from typing import Final
 
 from classifier.objects import Node, Pod
 from classifier.state.facts import Facts
-from classifier.state.findings import Finding
+from classifier.state.finding import Finding
 from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind, Evidence, State
 from classifier.state.verdict import Verdict, seen

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from classifier.state.findings import Finding
+from classifier.state.finding import Finding
 from classifier.state.observation import CauseKind, Evidence, State
 from classifier.state.settings import Settings
 from classifier.state.verdict import Verdict

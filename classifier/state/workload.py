@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from classifier.objects import AdmissionCheckState, Meta, Pod, PodGroup, Workload
+from classifier.objects import AdmissionCheckState, Meta, PodGroup, Workload
 from classifier.state.case import Case
 from classifier.state.numbers import moment, positive
 from classifier.state.settings import Mode, Settings
@@ -15,14 +15,12 @@ ADMISSION_GATED = "AdmissionGated"
 READY, RETRY, REJECTED = "Ready", "Retry", "Rejected"
 
 
-def controlled(workload: Workload, job: Meta) -> bool:
-    """A pod group's Workload is owned by its pods, and no controller (Kueue: pkg/controller/jobs/pod)."""
-    if isinstance(job, PodGroup):
-        uids = {pod.uid for pod in job.pods}
-        return any(owner.uid in uids for owner in workload.metadata.owner_references or ())
-    if isinstance(job, Pod) and not workload.controller:
-        return any(owner.uid == job.uid for owner in workload.metadata.owner_references or ())
-    return workload.controller is not None and workload.controller.uid == job.uid
+def controlled(workload: Workload, case: Case) -> bool:
+    """Whether the job controls it; where Kueue only lists owners, whether the job, or a pod of the group, is one."""
+    if case.view.controls_workload:
+        return workload.controller is not None and workload.controller.uid == case.job.uid
+    uids = {pod.uid for pod in case.job.pods} if isinstance(case.job, PodGroup) else {case.job.uid}
+    return any(owner.uid in uids for owner in workload.metadata.owner_references or ())
 
 
 def deciding(case: Case, settings: Settings) -> Workload | None:
@@ -41,7 +39,7 @@ def deciding(case: Case, settings: Settings) -> Workload | None:
     def order(workload: Workload) -> tuple[bool, int, bool, int, str, str]:
         born = moment(workload.metadata.creation_timestamp)
         return (
-            not controlled(workload, case.job),
+            not controlled(workload, case),
             standing(workload),
             born is None,
             born or 0,
