@@ -63,6 +63,7 @@ def trainjob(
     queues: Queues,
     *,
     runtime: str,
+    admission: int = 1,
     pods: int = 2,
     requests: Mapping[str, str | int] | None = None,
     annotations: Mapping[str, str] | None = None,
@@ -95,7 +96,7 @@ def trainjob(
         "spec": {
             "runtimeRef": {"kind": "TrainingRuntime", "name": runtime},
             "trainer": {"numNodes": pods, "resourcesPerNode": {"requests": resources, "limits": resources}},
-            "runtimePatches": [patch(job, submission, 1, play)],
+            "runtimePatches": [patch(job, submission, admission, play)],
             **spec,
         },
     }

@@ -1,0 +1,229 @@
+"""What is said of a TrainJob while it waits, runs and is stopped, under the real Trainer, JobSet and Kueue."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import pytest_asyncio
+
+from classifier import api, clock
+from classifier.cluster.client import MERGE_PATCH
+from classifier.instant import format_instant
+from classifier.state.observation import CauseKind, State
+from e2e import builders, deaths, trainjobs, view
+from e2e.autoscaler import ATOMIC, Autoscaler, NodeGroup, Settings
+from e2e.builders import GPU, Document, Queues
+from e2e.conftest import Invariants, further_cluster
+from e2e.controlplane.cluster import Cluster
+from e2e.lives import GATED_BY, PATIENCE, Life, no_room, pool
+from e2e.wait import eventually
+
+pytestmark = pytest.mark.usefixtures("ns")
+
+PENDING = (State.PENDING, CauseKind.NONE)
+#: What Kueue says once a Workload is inactive.
+DEACTIVATED = "The workload is deactivated"
+STOPPED = f"Workload QuotaReserved: Pending: {DEACTIVATED}; Workload Evicted: Deactivated: {DEACTIVATED}"
+NOT_FOUND = "Capacity is not found, CA will try to find it later."
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
+    async with further_cluster(request, "trainjob-life", trainer=True) as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def invariants(cluster: Cluster) -> Invariants:
+    return Invariants(cluster)
+
+
+@pytest.fixture
+def life(cluster: Cluster, names: Queues) -> Life:
+    return Life(cluster, names)
+
+
+@asynccontextmanager
+async def taken(cluster: Cluster, queues: Queues, *, priority: str | None = None) -> AsyncIterator[Document]:
+    """One GPU of the queue is another's until the block ends; that one's Workload."""
+    labels = {"kueue.x-k8s.io/priority-class": priority} if priority else {}
+    other = builders.job("other", queues, pods=1, ends="Never", labels=labels)
+    await cluster.applier.apply([other])
+
+    async def admitted() -> Document:
+        job = await view.read(cluster.admin, api.JOBS, queues.namespace, "other")
+        workload = await view.workload_of(cluster.admin, job)
+        assert workload is not None, "no Workload yet"
+        assert view.is_true(workload, api.ADMITTED), "not admitted yet"
+        return workload
+
+    try:
+        yield await eventually(admitted, PATIENCE)
+    finally:
+        path = api.JOBS.path(queues.namespace, "other")
+        await cluster.admin.request("DELETE", path, params={"propagationPolicy": "Background"})
+
+
+async def test_from_the_gate_to_its_completion(cluster: Cluster, names: Queues, life: Life) -> None:
+    async with pool(cluster, names, gpus=2):
+        async with taken(cluster, names):
+            await life.submit(annotations={GATED_BY: trainjobs.P + "open"})
+            # Without waiting: the gate is read from the TrainJob alone, whatever Kueue has made of it.
+            assert (await life.said()).observation.state is State.GATED
+            await life.says(State.GATED)
+            await life.patch(api.TRAIN_JOBS, life.name, {"metadata": {"annotations": {GATED_BY: None}}})
+            await life.says(State.PENDING, detail=no_room(names, 1))
+        for pod in await life.runs():
+            await life.dies(pod, deaths.exits(0))
+        words = "AllJobsCompleted: jobset completed successfully"
+        await life.says(State.ENDED, CauseKind.COMPLETED, "trainjob", words, run=(1, 0))
+
+
+async def test_another_ones_gate_is_told_and_nothing_more(cluster: Cluster, names: Queues, life: Life) -> None:
+    async with pool(cluster, names, gpus=2):
+        await life.submit(annotations={GATED_BY: "example.com/budget"})
+        gated = "Workload QuotaReserved: AdmissionGated: Admission is gated by: example.com/budget"
+        await life.says(State.PENDING, detail=gated)
+
+
+@asynccontextmanager
+async def empty_pool(cluster: Cluster, queues: Queues) -> AsyncIterator[Autoscaler]:
+    """A queue behind a provisioning check, over nodes that an autoscaler would have to make, and at first cannot."""
+    pace = Settings(start_delay=0.5, initial_backoff=0.2, max_backoff=0.4, unneeded_time=600, provision_when_ready=True)
+    check = queues.cluster_queue
+    group = NodeGroup(check, queues.node_labels, {"cpu": "94", GPU: "1", "pods": "110"}, max_nodes=2)
+    more = builders.provisioning(check, class_name=ATOMIC)
+    async with (
+        pool(cluster, queues, gpus=2, nodes=0, checks=[check], more=more),
+        Autoscaler(cluster.admin, [group], pace, namespace=queues.namespace) as autoscaler,
+    ):
+        autoscaler.faults.no_capacity = True
+        yield autoscaler
+
+
+async def test_capacity_that_has_to_be_made_first(cluster: Cluster, names: Queues, life: Life) -> None:
+    async with empty_pool(cluster, names) as autoscaler:
+        await life.submit()
+        waiting = f"admission check {names.cluster_queue} Pending: {NOT_FOUND}"
+        told = await life.says(State.PENDING, detail=waiting, over=[PENDING])
+        assert told.workload == (await life.workload())["metadata"]["name"]
+        autoscaler.faults.no_capacity = False
+        await life.runs()
+
+
+async def test_a_wait_that_our_deadline_ended(cluster: Cluster, names: Queues, life: Life) -> None:
+    """The controller bounds batch Jobs so far: its write is played here, as ``controller/act.py`` makes it."""
+    async with empty_pool(cluster, names):
+        await life.submit()
+        waiting = f"admission check {names.cluster_queue} Pending: {NOT_FOUND}"
+        await life.says(State.PENDING, detail=waiting, over=[PENDING])
+
+        workload = await life.workload()
+        uid, at = workload["metadata"]["uid"], cluster.admin.time.now()
+        await cluster.admin.request(
+            "PATCH",
+            api.WORKLOADS.path(names.namespace, workload["metadata"]["name"]),
+            params={"fieldManager": api.CONTROLLER_MANAGER},
+            body={
+                "metadata": {
+                    "annotations": {api.COMMITTED: clock.format_marker(clock.Marker(at=at, attempt=1, uid=uid))},
+                    "resourceVersion": workload["metadata"]["resourceVersion"],
+                },
+                "spec": {"active": False},
+            },
+            content_type=MERGE_PATCH,
+        )
+        ended = f"admission deadline exceeded: {format_instant(at)}"
+        detail = f"{ended}; Workload QuotaReserved: Pending: {DEACTIVATED}"
+        await life.says(State.SUSPENDED, CauseKind.TIMEOUT, "workload", detail)
+
+        # Whoever lets it wait again makes the marker void, though it is still there.
+        await life.patch_workload({"spec": {"active": True}})
+        await life.says(State.PENDING, detail=waiting)
+
+
+async def test_preempted_by_a_higher_priority_and_back(cluster: Cluster, names: Queues, life: Life) -> None:
+    """Its pods take their time to go: they say nothing of a waiting object, and nothing of the run that follows."""
+    high = names.cluster_queue
+    priority = {"apiVersion": builders.KUEUE, "kind": "WorkloadPriorityClass", "metadata": {"name": high}, "value": 9}
+    preemption = {"withinClusterQueue": "LowerPriority"}
+    async with pool(cluster, names, gpus=2, nodes=4, more=[priority], preemption=preemption):
+        await life.submit()
+        old = await life.runs()
+        await life.hold(*old)
+        async with taken(cluster, names, priority=high) as other:
+            await life.deleted(*old)
+            for pod in old:
+                await life.dies(pod, deaths.is_stopped)
+            uid, job = other["metadata"]["uid"], other["metadata"]["ownerReferences"][0]["uid"]
+            words = (
+                f"InClusterQueue: Preempted to accommodate a workload (UID: {uid}, JobUID: {job}) due to "
+                f"prioritization in the ClusterQueue; preemptor path: /{high}; preemptee path: /{high}"
+            )
+            await life.says(
+                State.PENDING,
+                CauseKind.PREEMPTED,
+                "workload",
+                f"Workload Preempted: {words}; {no_room(names, 1)}",
+                run=(1, 0),
+                over=[(State.RUNNING, CauseKind.PREEMPTED)],
+            )
+            await life.admit_as(2)
+        await life.runs((2, 0))
+        assert len(await life.pods()) == 4, "the pods of the run before are still there"
+        await life.let_go(*old)
+        await life.runs((2, 0))
+
+
+async def test_a_stopped_cluster_queue_and_its_restart(cluster: Cluster, names: Queues, life: Life) -> None:
+    queue = names.cluster_queue
+    async with pool(cluster, names, gpus=2):
+        await life.submit()
+        await life.runs()
+        await life.patch(api.CLUSTER_QUEUES, queue, {"spec": {"stopPolicy": "HoldAndDrain"}})
+        evicted = "Workload Evicted: ClusterQueueStopped: The ClusterQueue is stopped"
+        inactive = f"Workload QuotaReserved: Inadmissible: ClusterQueue {queue} is inactive"
+        await life.says(State.SUSPENDED, detail=f"{evicted}; {inactive}", admin_held=True)
+        await life.admit_as(2)
+        await life.patch(api.CLUSTER_QUEUES, queue, {"spec": {"stopPolicy": "None"}})
+        await life.runs((2, 0))
+
+
+async def test_a_restarted_local_queue_without_room_holds_nobody(cluster: Cluster, names: Queues, life: Life) -> None:
+    """Kueue leaves the eviction as it was until the next reservation: that the queue was restarted is what counts."""
+    queue = names.local_queue
+    async with pool(cluster, names, gpus=2):
+        await life.submit()
+        await life.runs()
+        await life.patch(api.LOCAL_QUEUES, queue, {"spec": {"stopPolicy": "HoldAndDrain"}})
+        evicted = "Workload Evicted: LocalQueueStopped: The LocalQueue is stopped"
+        inactive = f"Workload QuotaReserved: Inadmissible: LocalQueue {queue} is inactive"
+        await life.says(State.SUSPENDED, detail=f"{evicted}; {inactive}", admin_held=True)
+        quota = builders.cluster_queue(names.cluster_queue, {names.flavor: {GPU: 1}})
+        await cluster.applier.apply([quota])
+        await life.patch(api.LOCAL_QUEUES, queue, {"spec": {"stopPolicy": "None"}})
+        too_much = (
+            "Workload QuotaReserved: Pending: couldn't assign flavors to pod set node: insufficient quota for "
+            f"{GPU} in flavor {names.flavor}, previously considered podsets requests (0) + current podset request "
+            "(2) > maximum capacity (1)"
+        )
+        await life.says(State.PENDING, detail=f"{too_much}; {evicted}")
+
+
+async def test_deactivated_by_a_person_held_by_dispatch_and_back(cluster: Cluster, names: Queues, life: Life) -> None:
+    async with pool(cluster, names, gpus=2):
+        await life.submit()
+        await life.runs()
+        await life.patch_workload({"spec": {"active": False}})
+        await life.says(State.SUSPENDED, detail=STOPPED, admin_held=True)
+
+        hold = trainjobs.P + "hold-instance"
+        await life.patch_workload({"metadata": {"annotations": {hold: "7"}}})
+        await life.says(State.HELD, detail=STOPPED, hold_instance=7)
+
+        await life.admit_as(2)
+        await life.patch_workload({"spec": {"active": True}})
+        marked = "hold 7 is set but the Workload is active"
+        await life.says(State.RUNNING, detail=marked, run=(2, 0), hold_instance=7, over=[PENDING])
+        await life.patch_workload({"metadata": {"annotations": {hold: None}}})
+        await life.runs((2, 0))
