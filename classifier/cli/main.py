@@ -1,4 +1,4 @@
-"""``muster``: what a gang job is waiting for, whether it can ever run, and what needs attention."""
+"""``muster``: what a gang job is doing and why, whether it can ever run, and what needs attention."""
 
 import asyncio
 import io
@@ -8,15 +8,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from classifier.cli import audit, preflight, status
+from classifier.cli import audit, explain, preflight, status
 from classifier.cli.errors import CliError, Exit
 from classifier.cli.options import Parser
+from classifier.cli.output import warn
 from classifier.cluster.client import ApiError, ClientError, Unreachable
 from classifier.cluster.files import FileError
 
-DESCRIPTION = "What a gang job is waiting for, whether it can ever run, and what needs attention."
-EPILOG = """exit codes: 0 fits, fine, started or succeeded; 1 cannot reach or read; 2 usage; 3 never fits, or the audit
-found something; 4 unknown; 5 misconfigured; status -w: 6 admission timed out, 7 failed, 8 deleted"""
+DESCRIPTION = "What a gang job is doing and why, what it waits for, whether it can ever run, and what needs attention."
+EPILOG = """exit codes: 0 fits, fine, explained, started or succeeded; 1 cannot reach or read; 2 usage; 3 never fits, or
+the audit found something; 4 unknown; 5 misconfigured; status -w: 6 admission timed out, 7 failed, 8 deleted"""
 
 
 def parser() -> Parser:
@@ -24,7 +25,7 @@ def parser() -> Parser:
     prog = "kubectl muster" if Path(sys.argv[0]).stem == "kubectl-muster" else "muster"
     top = Parser(prog=prog, description=DESCRIPTION, epilog=EPILOG)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (status, preflight, audit):
+    for module in (status, explain, preflight, audit):
         module.add(commands)
     return top
 
@@ -61,7 +62,7 @@ def _failed(error: Exception) -> int:
             text = f"{text}; {remedy[error.status]}"
     elif isinstance(error, Unreachable):
         text = f"{text}; is the cluster up, and is this the right --context?"
-    print(f"muster: {text}", file=sys.stderr)
+    warn(text)
     return error.code if isinstance(error, CliError) else Exit.UNREADABLE
 
 

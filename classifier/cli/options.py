@@ -1,13 +1,18 @@
 """Options every subcommand shares, with kubectl's names and meanings."""
 
 import argparse
+import re
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
+from classifier.api import DISPATCH_PREFIX
 from classifier.cli.errors import Exit, UsageError
 from classifier.instant import SECOND, parse_instant
 from classifier.report import FENCE_NAME
+from classifier.state.settings import Mode, Settings
+
+_DOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 
 
 class Parser(argparse.ArgumentParser):
@@ -66,6 +71,54 @@ def add_files(parser: argparse.ArgumentParser, *flags: str) -> None:
         default=[],
         metavar="FILE",
         help="read the cluster from this file, folder or - instead (what kubectl get -o yaml prints); may be repeated",
+    )
+
+
+def _prefix(text: str) -> str:
+    """A prefix of keys, with the slash that ends it."""
+    domain = text.removesuffix("/")
+    if not _DOMAIN.fullmatch(domain):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a prefix such as {DISPATCH_PREFIX}")
+    return f"{domain}/"
+
+
+def add_classification(parser: argparse.ArgumentParser) -> None:
+    """What the classification is told, and what stands for what only a cluster could say."""
+    parser.add_argument(
+        "--mode",
+        choices=[str(mode) for mode in Mode],
+        default=str(Mode.KUEUE),
+        metavar="plain|kueue",
+        help="who holds jobs back: Kueue (default), or nobody but suspend itself",
+    )
+    parser.add_argument(
+        "--captured",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="with -f: pods as they were before they were deleted; may be repeated",
+    )
+    parser.add_argument("--no-nodes", action="store_true", help="with -f: as if Nodes could not be read")
+    parser.add_argument(
+        "--prefix",
+        type=_prefix,
+        default=DISPATCH_PREFIX,
+        metavar="PREFIX",
+        help=f"of dispatch's labels and annotations (default: {DISPATCH_PREFIX})",
+    )
+    parser.add_argument(
+        "--capacity-check",
+        dest="capacity_checks",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an AdmissionCheck that stands for capacity, besides those of Kueue's provisioning; may be repeated",
+    )
+
+
+def settings(arguments: argparse.Namespace) -> Settings:
+    return Settings(
+        mode=Mode(arguments.mode), prefix=arguments.prefix, capacity_checks=frozenset(arguments.capacity_checks)
     )
 
 

@@ -10,9 +10,12 @@ from typing import Any, Final, TextIO
 import yaml
 
 from classifier.report.phase import MARKERS, State
+from classifier.report.text import printable
 
 _COLOURS: Final = {State.DONE: "32", State.ACTIVE: "33", State.WAITING: "2", State.FAILED: "31"}
-_MARKED: Final = re.compile(rf"^  ([{''.join(MARKERS.values())}]) ")
+_MARKED: Final = re.compile(rf"^( *)([{''.join(MARKERS.values())}]) ")
+#: C1 controls (U+009B begins a command as ESC [ does), what ends lines or turns the order of letters, surrogates.
+_ACTING: Final = re.compile("[\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _BY_MARKER: Final = {marker: _COLOURS[state] for state, marker in MARKERS.items()}
 
 
@@ -22,30 +25,35 @@ def colours(stream: TextIO) -> bool:
 
 
 def paint(line: str) -> str:
-    """A phase's line with its marker in colour; any other line as it is."""
+    """A line that begins with a marker, with that in colour; any other line as it is."""
     match = _MARKED.match(line)
     if match is None:
         return line
-    return f"  \x1b[{_BY_MARKER[match[1]]}m{match[1]}\x1b[0m {line[match.end() :]}"
+    return f"{match[1]}\x1b[{_BY_MARKER[match[2]]}m{match[2]}\x1b[0m {line[match.end() :]}"
 
 
 def say(lines: Iterable[str]) -> None:
     """Lines to stdout, painted where that makes sense."""
     coloured = colours(sys.stdout)
-    for line in lines:
+    for line in map(printable, lines):
         print(paint(line) if coloured else line)
 
 
 def say_data(data: Any, form: str) -> None:
     """``json`` or ``yaml``."""
     if form == "json":
-        print(json.dumps(data, indent=2, ensure_ascii=False))
+        print(_escaped(json.dumps(data, indent=2, ensure_ascii=False)))
     else:
         print(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), end="")
 
 
 def say_json_line(data: Any) -> None:
-    print(json.dumps(data, ensure_ascii=False, separators=(",", ":")), flush=True)
+    print(_escaped(json.dumps(data, ensure_ascii=False, separators=(",", ":"))), flush=True)
+
+
+def _escaped(text: str) -> str:
+    """JSON that says the same, without the characters beyond ASCII that act on a terminal."""
+    return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -58,4 +66,4 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def warn(message: str) -> None:
-    print(f"muster: {message}", file=sys.stderr)
+    print(f"muster: {printable(message)}", file=sys.stderr, flush=True)

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 
 from classifier import api
+from classifier.cli.classified import classified
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit, UsageError
 from classifier.cli.options import Subcommands, add_common, add_fence, add_files, check_source, clock
@@ -56,7 +57,8 @@ async def run(arguments: argparse.Namespace) -> int:
 def build(snapshot: Snapshot, owner: Owner, now: int, fence: str) -> Report:
     """The report on one job of a snapshot."""
     verdict = verdict_on(snapshot, world_of(snapshot), owner.meta, now)
-    return report(observe(snapshot, owner, now, fence=fence_in(snapshot, now, fence)), verdict, now)
+    picture = observe(snapshot, owner, now, fence=fence_in(snapshot, now, fence))
+    return report(picture, verdict, now, classified(snapshot, owner.meta, now))
 
 
 def show(result: Report, form: str | None) -> None:

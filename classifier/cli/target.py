@@ -1,25 +1,63 @@
 """``KIND/NAME`` on the command line."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from classifier import api
 from classifier.api import Resource
 from classifier.cli.errors import UsageError
+from classifier.scope import BOUNDED
+from classifier.state.kinds import KINDS
 
-#: What people write for a kind, as kubectl resolves it.
-KINDS: Final[Mapping[str, Resource]] = dict.fromkeys(("job", "jobs", "job.batch", "jobs.batch"), api.JOBS)
+#: Names of objects, and of dispatch's jobs: what can stand in a URL and in a label.
+_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
+
+#: What kubectl takes besides kind and plural: the short names of the CustomResourceDefinitions, and its own.
+_SHORT: Final[Mapping[Resource, Sequence[str]]] = {
+    api.PODS: ("po",),
+    api.LEADER_WORKER_SETS: ("lws",),
+    api.APP_WRAPPERS: ("aw",),
+    api.WORKLOADS: ("kwl", "kueueworkload", "kueueworkloads"),
+}
 
 
-def parse_target(words: Sequence[str]) -> tuple[Resource, str]:
+def _names(resource: Resource) -> Iterator[str]:
+    """What people write for a kind, as kubectl resolves it, in lower case."""
+    for name in (resource.kind.lower(), resource.plural):
+        yield name
+        if resource.group:
+            yield f"{name}.{resource.group}"
+            yield f"{name}.{resource.version}.{resource.group}"
+    yield from _SHORT.get(resource, ())
+
+
+def _table(resources: Iterable[Resource]) -> dict[str, Resource]:
+    return {name: resource for resource in resources for name in _names(resource)}
+
+
+#: The kinds whose wait is reported, and those that can be explained; a Workload stands for its job.
+REPORTED: Final = _table(view.resource for view in BOUNDED.values())
+EXPLAINED: Final = _table([*(view.resource for view in KINDS.values()), api.WORKLOADS])
+
+
+def parse_target(
+    words: Sequence[str], kinds: Mapping[str, Resource] = REPORTED, what: str = "status"
+) -> tuple[Resource, str]:
     """``job/train`` or ``job train``. Raises UsageError that says what can be named."""
     text = "/".join(words)
     kind, slash, name = text.partition("/")
     if not slash or not name or "/" in name:
         raise UsageError(f"{text!r} does not name one object; write for example job/train")
-    resource = KINDS.get(kind.lower())
+    resource = kinds.get(kind.lower())
     if resource is None:
-        raise UsageError(
-            f"no status for kind {kind!r}; kinds: {', '.join(sorted({r.kind.lower() for r in KINDS.values()}))}"
-        )
+        known = ", ".join(sorted({r.kind.lower() for r in kinds.values()}))
+        raise UsageError(f"no {what} for kind {kind!r}; kinds: {known}")
+    check_name(name)
     return resource, name
+
+
+def check_name(name: str) -> None:
+    """Raises UsageError for what cannot be the name of anything."""
+    if len(name) > 253 or not _NAME.fullmatch(name):
+        raise UsageError(f"{name[:64]!r} cannot be a name; names are of letters, digits, '-' and '.'")

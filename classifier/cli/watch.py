@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from classifier import api
 from classifier.api import Resource
+from classifier.cli.classified import classified
 from classifier.cli.errors import CliError, Exit
 from classifier.cli.output import colours, paint, say_data, say_json_line
 from classifier.clock import settled
@@ -22,6 +23,7 @@ from classifier.objects import CapacityProfile, Job, Meta, Node
 from classifier.report import Owner, Report, Result, owner_of, report
 from classifier.report.encode import status_json
 from classifier.report.screen import lines
+from classifier.report.text import printable
 
 #: Milliseconds to wait for Kueue to release the quota of an ended wait, so that the last screen is the settled one.
 SETTLE: Final = 15 * SECOND
@@ -54,6 +56,8 @@ class Following:
         self._notes = list(reader.snapshot.notes)
         #: Judging needs every node, reporting those of the pools: only these are watched.
         self._nodes = world_of(reader.snapshot).nodes
+        #: The Nodes ever watched: one that is missing among them is gone, any other is merely not looked at.
+        self._watched: set[str] = set()
         self._reflectors: list[tuple[Resource, Reflector[Any]]] = []
         for concern in self._concerned(reader.snapshot):
             if concern.resource not in reader.snapshot.unreadable:
@@ -133,7 +137,11 @@ class Following:
         world = world_of(snapshot)
         world.nodes = self._nodes
         verdict = verdict_on(snapshot, world, self._owner.meta, now)
-        return report(observe(snapshot, self._owner, now, fence=fence_in(snapshot, now, self._fence)), verdict, now)
+        picture = observe(snapshot, self._owner, now, fence=fence_in(snapshot, now, self._fence))
+        self._watched |= nodes.keys()
+        bound = {pod.spec.node_name for pod in picture.pods if pod.spec and pod.spec.node_name}
+        observation = classified(snapshot, self._owner.meta, now, nodes=bound <= self._watched)
+        return report(picture, verdict, now, observation)
 
 
 async def follow(
@@ -187,7 +195,7 @@ def _display(form: str | None) -> Iterator[Callable[[Report], None]]:
         else:
             with Live(auto_refresh=False, transient=False) as live:
                 yield lambda r: live.update(
-                    Text.from_ansi("\n".join(paint(line) for line in lines(r, wide=wide))), refresh=True
+                    Text.from_ansi("\n".join(paint(printable(line)) for line in lines(r, wide=wide))), refresh=True
                 )
             return
     yield _changes(wide)
@@ -202,7 +210,8 @@ def _changes(wide: bool) -> Callable[[Report], None]:
         keyed = {_DURATION.sub("#", line): line for line in lines(current, wide=wide)}
         for key, line in keyed.items():
             if key not in before:
-                print(paint(line) if colours(sys.stdout) else line, flush=True)
+                shown = printable(line)
+                print(paint(shown) if colours(sys.stdout) else shown, flush=True)
         before = set(keyed)
 
     return show

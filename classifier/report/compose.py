@@ -15,6 +15,7 @@ from classifier.report.pools import PoolCount, count_pools
 from classifier.report.profiles import ProvisioningReady, provisioning_ready
 from classifier.report.scheduling import nodes_placed, running, scheduling
 from classifier.report.submitted import deactivated, quota, submitted
+from classifier.state.observation import Observation
 
 
 class Result(StrEnum):
@@ -43,9 +44,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[Phase, ...]
     deadline: Deadline
     pools: tuple[PoolCount, ...]
+    #: The classification; None where what it rests on may not be read.
+    observation: Observation | None = None
 
 
-def report(picture: Picture, verdict: Verdict | None, now: int) -> Report:
+def report(picture: Picture, verdict: Verdict | None, now: int, observation: Observation | None = None) -> Report:
     """Pure. ``verdict`` None: there is no preflight to show."""
     deadline = deadline_of(picture.owner.meta, picture.workload, picture.policies, now)
     pools = count_pools(verdict, picture.profiles, picture.nodes)
@@ -69,6 +72,7 @@ def report(picture: Picture, verdict: Verdict | None, now: int) -> Report:
         phases=phases,
         deadline=deadline,
         pools=pools,
+        observation=observation,
     )
 
 

@@ -49,7 +49,7 @@ def observation_json(observation: Observation) -> dict[str, Any]:
 
 
 def status_json(report: Report) -> dict[str, Any]:
-    """``observation`` is the classification of the object; null, for Jobs have none."""
+    """``observation`` is the explain object of the same moment; null where what it rests on may not be read."""
     picture = report.picture
     owner = picture.owner
     return {
@@ -60,7 +60,7 @@ def status_json(report: Report) -> dict[str, Any]:
         ],
         "preflight": verdict_json(report.verdict) if report.verdict else None,
         "deadline": deadline_json(report.deadline),
-        "observation": None,
+        "observation": observation_json(report.observation) if report.observation else None,
         "profiles": [
             {"name": s.profile, "provisioningReady": msgspec.to_builtins(s.provisioning)} for s in report.profiles
         ],

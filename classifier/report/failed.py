@@ -35,10 +35,9 @@ class _Pod:
         node = _NODE.fullmatch(words)
         self.node = node[1] if node else ""
         ended = _EXIT.fullmatch(words)
-        self.container = (ended[1] or "") if ended else ""
+        # The texts leave one container unnamed: "node" (§C8).
+        self.container = (ended[1] or "node") if ended else ""
         self.code = ended[2] if ended else ""
-        if ended and not self.container and subject.ref.kind == "TrainJob":
-            self.container = "node"  # the one the texts leave unnamed (§C8)
         again = f"pod {self.name} container "
         self.restarting = any(p.startswith(again) and "CrashLoopBackOff" in p for p in subject.parts)
 

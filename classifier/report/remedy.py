@@ -42,6 +42,9 @@ def next_steps(explanation: Explanation) -> list[str]:
         parent = subject.match(_PARENT)
         if parent:
             return [_explain_parent(subject, parent[1], parent[2])]
+    elsewhere = subject.starts("managed by ")
+    if elsewhere is not None:
+        return [f"look where it runs: it is {elsewhere}, and little of it can be seen in this cluster"]
     return [*_deleting(subject), *_BY_STATE[explanation.observation.state](subject)]
 
 

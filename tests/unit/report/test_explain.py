@@ -374,8 +374,10 @@ GONE = "FailedJobs: jobset failed; no pod evidence was captured"
             ["kubectl logs pi -n team-a -c dataset-initializer"],
         ),
         (
-            explained("ended", "non-zero-exit", "pod j: exit code 1", by="container", kind="Job", name="j"),
-            ["kubectl logs j -n team-a"],
+            explained(
+                "ended", "non-zero-exit", "pod j: container main exit code 1", by="container", kind="Job", name="j"
+            ),
+            ["kubectl logs j -n team-a -c main"],
         ),
         (explained("ended", "unknown", GONE), ["muster explain train -w -n team-a", "restartPolicy Never", DESCRIBE]),
         (explained("ended", "unknown", "RemoteLost: gone"), [DESCRIBE]),
@@ -384,6 +386,10 @@ GONE = "FailedJobs: jobset failed; no pod evidence was captured"
             ["kubectl describe pod p1", "kubectl logs p1"],
         ),
         # not what it seems
+        (
+            explained("running", detail="managed by kueue.x-k8s.io/multikueue; no JobSet"),
+            ["look where it runs: it is managed by kueue.x-k8s.io/multikueue"],
+        ),
         (
             explained("ended", "unknown", "pod p0 has no live TrainJob", kind="Pod", name="p0", foreign=True),
             ["garbage collector", "kubectl delete pod p0 -n team-a"],
