@@ -33,7 +33,8 @@ async def follow(backend: Backend, job: str, namespace: str, form: str | None, n
     if not first:
         warn(f"no object of job {job} exists in namespace {namespace} so far; waiting for one, Ctrl-C ends it")
     changes.all(first, backend.notes)
-    await subscribe(backend, job, changes)
+    with backend.keeping(job):
+        await subscribe(backend, job, changes)
     raise AssertionError("a subscription has no end")
 
 

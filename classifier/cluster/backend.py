@@ -1,6 +1,7 @@
 """Find, Inspect and Watch on a cluster, with the evidence a watch keeps (reference/classification.md §C13, §C14)."""
 
-from collections.abc import AsyncGenerator
+import contextlib
+from collections.abc import AsyncGenerator, Iterator
 from typing import Final
 
 from classifier import api
@@ -123,6 +124,15 @@ class Backend:
             self.notes.append(f"{name} kept changing while it was read: its parts may disagree")
 
     # --- Watch --------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def keeping(self, job: str) -> Iterator[None]:
+        """For who subscribes again and again: what one watch kept is still there for the next."""
+        self._evidence.opened(job)
+        try:
+            yield
+        finally:
+            self._evidence.closed(job)
 
     async def watch(self, job: str) -> AsyncGenerator[Explanation, None]:
         """Everything of dispatch's job, and what changes of it. Subscribe again when it ends: it does so in silence.
