@@ -10,12 +10,15 @@ from classifier.state.attached import contradicts, other
 from classifier.state.facts import Facts
 from classifier.state.names import stem
 from classifier.state.words import listed
-from classifier.state.workload import controlled
+from classifier.state.workload import controlled, namesakes
 
 
-def foreign(facts: Facts) -> list[str]:
-    """Notes, in the order of the page; any of them makes the object foreign, none changes its state or cause."""
-    return [*_names(facts), *_owners(facts), *_pods(facts)]
+def foreign(facts: Facts, *, over: bool) -> list[str]:
+    """Notes, in the order of the page; any of them makes the object foreign, none changes its state or cause.
+
+    ``over``: the object has ended or is going.
+    """
+    return [*_names(facts), *_owners(facts), *_pods(facts, over)]
 
 
 def _names(facts: Facts) -> Iterator[str]:
@@ -47,14 +50,15 @@ def _owners(facts: Facts) -> Iterator[str]:
         return
     if not controlled(workload, facts.case):
         yield f"Workload {workload.name} is not controlled by this {facts.kind}"
-    if len(facts.case.workloads) > 1 and not facts.view.many_workloads:
-        names = ", ".join(sorted(w.name for w in facts.case.workloads))
-        yield f"more than one Workload: {names}"
+    if names := namesakes(facts.case):
+        yield f"more than one Workload: {', '.join(names)}"
 
 
-def _pods(facts: Facts) -> Iterator[str]:
+def _pods(facts: Facts, over: bool) -> Iterator[str]:
     attached = facts.attached
-    if attached.strangers:
+    # Where the middle object went first, as at Trainer's deadline, nothing says whose the last pods are.
+    untold = over and facts.view.middle is not None and facts.middle is None
+    if attached.strangers and not untold:
         resource = facts.view.middle or facts.view.resource
         yield f"pods of another {resource.kind}: {listed(attached.strangers)}"
     if attached.mislabelled:

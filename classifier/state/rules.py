@@ -9,7 +9,7 @@ from classifier.state.foreign import foreign
 from classifier.state.gated import gated
 from classifier.state.held import held
 from classifier.state.names import submission_of
-from classifier.state.observation import Cause, Explanation, Observation, Ref
+from classifier.state.observation import Cause, Explanation, Observation, Ref, State
 from classifier.state.running import running
 from classifier.state.settings import Settings
 from classifier.state.situation import situation
@@ -23,7 +23,8 @@ def explain(case: Case, settings: Settings, seen_at: int) -> Explanation:
     """Pure: equal cases give equal explanations, whatever the order of their lists."""
     facts = read(case, settings)
     verdict = unknown(facts, _verdict(facts))
-    notes = foreign(facts)
+    over = verdict.state is State.ENDED or case.job.metadata.deletion_timestamp is not None
+    notes = foreign(facts, over=over)
     detail = joined((verdict.detail, *notes, *situation(facts, verdict)))
     meta = case.job.metadata
     observation = Observation(

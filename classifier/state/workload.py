@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from classifier import api
 from classifier.objects import AdmissionCheckState, Meta, PodGroup, Workload
 from classifier.state.case import Case
 from classifier.state.numbers import moment, positive
@@ -23,6 +24,25 @@ def controlled(workload: Workload, case: Case) -> bool:
     return any(owner.uid in uids for owner in workload.metadata.owner_references or ())
 
 
+def candidates(case: Case) -> list[Workload]:
+    """The Workloads that could decide. A slice of an elastic job that another one replaced is history."""
+    return [w for w in case.workloads if not _replaced(w)] or list(case.workloads)
+
+
+def namesakes(case: Case) -> list[str]:
+    """Names of Workloads of one job where there must be a single one (§C11 row 7), sorted."""
+    if case.view.many_workloads:
+        return []
+    # An elastic job grows by a second Workload beside its first (Kueue: pkg/workloadslicing).
+    names = sorted(w.name for w in candidates(case) if w.annotation(api.SLICE_REPLACEMENT_FOR) is None)
+    return names if len(names) > 1 else []
+
+
+def _replaced(workload: Workload) -> bool:
+    finished = workload.condition(api.FINISHED)
+    return finished is not None and finished.true and finished.reason == "WorkloadSliceReplaced"
+
+
 def deciding(case: Case, settings: Settings) -> Workload | None:
     """Plain mode has none. Of several the one the job controls, the oldest of those first, then by name.
 
@@ -34,7 +54,7 @@ def deciding(case: Case, settings: Settings) -> Workload | None:
     def standing(workload: Workload) -> int:
         if not case.view.many_workloads:
             return 0
-        return int(workload.active) + int(workload.active and workload.is_true("Admitted"))
+        return int(workload.active) + int(workload.active and workload.is_true(api.ADMITTED))
 
     def order(workload: Workload) -> tuple[bool, int, bool, int, str, str]:
         born = moment(workload.metadata.creation_timestamp)
@@ -47,7 +67,7 @@ def deciding(case: Case, settings: Settings) -> Workload | None:
             workload.uid,
         )
 
-    return min(case.workloads, key=order, default=None)
+    return min(candidates(case), key=order, default=None)
 
 
 def hold(case: Case, workload: Workload | None, settings: Settings) -> int:
