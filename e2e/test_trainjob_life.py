@@ -227,3 +227,120 @@ async def test_deactivated_by_a_person_held_by_dispatch_and_back(cluster: Cluste
         await life.says(State.RUNNING, detail=marked, run=(2, 0), hold_instance=7, over=[PENDING])
         await life.patch_workload({"metadata": {"annotations": {hold: None}}})
         await life.runs((2, 0))
+
+
+async def test_the_first_death_is_the_cause(cluster: Cluster, names: Queues) -> None:
+    """Three submissions of one job, each ending in its own way, told apart and in order."""
+    async with pool(cluster, names, gpus=6):
+        crashed, starved, evicted = (Life(cluster, names, submission=number) for number in (1, 2, 3))
+
+        await crashed.submit()
+        first, _ = await crashed.runs()
+        await crashed.dies(first, deaths.exits(3, message="boom\ntraceback"))
+        text = f"pod {deaths.name(first)}: exit code 3: boom"
+        failing = (State.RUNNING, CauseKind.NON_ZERO_EXIT)
+        await crashed.says(State.ENDED, CauseKind.NON_ZERO_EXIT, "container", text, run=(1, 0), over=[failing])
+
+        await starved.submit()
+        first, peer = await starved.runs()
+        await starved.hold(peer)
+        await starved.dies(first, deaths.exits(deaths.SIGKILL, deaths.OOM_KILLED))
+        # What fails next is the peer: its Job is over, and whoever obeys SIGTERM ends with 143.
+        await starved.deleted(peer)
+        await starved.dies(peer, deaths.is_stopped)
+        text = (
+            f"pod {deaths.name(first)}: exit code 137 (OOMKilled); "
+            f"other ranks: {deaths.name(peer)} non-zero-exit (exit code 143)"
+        )
+        failing = (State.RUNNING, CauseKind.OUT_OF_MEMORY)
+        await starved.says(State.ENDED, CauseKind.OUT_OF_MEMORY, "container", text, run=(1, 0), over=[failing])
+        await starved.let_go(peer)
+
+        await evicted.submit()
+        first, _ = await evicted.runs()
+        await evicted.dies(first, deaths.is_evicted)
+        # The message of the kubelet ends in a blank, the detail does not.
+        text = (
+            f"pod {deaths.name(first)}: TerminationByKubelet: {deaths.LOW_MEMORY.rstrip()}; "
+            f"other ranks: {deaths.name(first)} non-zero-exit (exit code 137)"
+        )
+        await evicted.says(State.ENDED, CauseKind.OUT_OF_MEMORY, "pod", text, run=(1, 0), over=[failing])
+
+        found = [explanation.observation for explanation in await evicted.backend.find("train")]
+        assert [(o.ref.name, o.submission) for o in found] == [("train-1", 1), ("train-2", 2), ("train-3", 3)]
+
+
+async def test_each_restart_is_an_execution(cluster: Cluster, names: Queues, life: Life) -> None:
+    """What ended the first attempt is not what ended the job."""
+    async with pool(cluster, names, gpus=2, more=[trainjobs.runtime("again", names.namespace, max_restarts=1)]):
+        await life.submit(runtime="again")
+        first, _ = await life.runs((1, 0))
+        await life.dies(first, deaths.exits(deaths.SIGKILL, deaths.OOM_KILLED))
+        second, _ = await life.runs((1, 1), over=[(State.RUNNING, CauseKind.OUT_OF_MEMORY)])
+        await life.dies(second, deaths.exits(5))
+        text = f"pod {deaths.name(second)}: exit code 5"
+        failing = (State.RUNNING, CauseKind.NON_ZERO_EXIT)
+        await life.says(State.ENDED, CauseKind.NON_ZERO_EXIT, "container", text, run=(1, 1), over=[failing])
+        failed = view.condition(await life.trainjob(), "Failed") or {}
+        assert failed["reason"] == "ReachedMaxRestarts"
+
+
+async def test_a_node_that_is_deleted_tells_before_its_pod_does(cluster: Cluster, names: Queues, life: Life) -> None:
+    async with pool(cluster, names, gpus=2):
+        await life.submit()
+        first, _ = await life.runs()
+        node = first["spec"]["nodeName"]
+        await cluster.admin.request("DELETE", api.NODES.path(None, node))
+        text = f"pod {deaths.name(first)}: node {node} not found"
+        await life.says(State.RUNNING, CauseKind.NODE_LOST, "node", text, run=(1, 0))
+        # The pod itself knows nothing: until PodGC comes for it, about a minute later, it runs.
+        (pod,) = [p for p in await life.pods() if deaths.name(p) == deaths.name(first)]
+        assert pod["status"]["phase"] == "Running"
+        await cluster.applier.apply([builders.node(node, names.node_labels, {GPU: 1})])
+        await life.runs()
+
+
+async def test_a_pod_that_the_scheduler_preempts(cluster: Cluster, names: Queues, life: Life) -> None:
+    """The scheduler knows nothing of gangs: it takes one pod, and the Job fails with it."""
+    urgent = names.cluster_queue
+    priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": urgent}, "value": 9}
+    async with pool(cluster, names, gpus=2, more=[priority]):
+        await life.submit()
+        pods = await life.runs()
+        await life.hold(*pods)
+        one = {"requests": {GPU: "1"}, "limits": {GPU: "1"}}
+        container = {"name": "main", "image": "example.com/urgent:1", "resources": one}
+        spec = {"priorityClassName": urgent, "nodeSelector": names.node_labels, "containers": [container]}
+        metadata = {"name": "urgent", "namespace": names.namespace}
+        await cluster.applier.apply([{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}])
+
+        await life.deleted(*pods)
+        victim, peer = sorted(await life.pods(), key=lambda pod: not view.is_true(pod, "DisruptionTarget"))
+        text = (
+            f"pod {deaths.name(victim)}: "
+            "PreemptionByScheduler: default-scheduler: preempting to accommodate a higher priority pod"
+        )
+        await life.says(State.RUNNING, CauseKind.PREEMPTED, "pod", text, run=(1, 0))
+        await life.dies(victim, deaths.is_stopped)
+        await life.dies(peer, deaths.is_stopped)
+        # In the same second or not, the preemption is older; of two that end together the name decides.
+        ends = {deaths.name(pod): _ended_at(pod) for pod in await life.pods()}
+        others = ", ".join(
+            f"{name} non-zero-exit (exit code 143)" for name in sorted(ends, key=lambda each: (ends[each], each))
+        )
+        detail = f"{text}; other ranks: {others}"
+        await life.says(State.ENDED, CauseKind.PREEMPTED, "pod", detail, run=(1, 0))
+        await life.let_go(*pods)
+
+
+def _ended_at(pod: Document) -> str:
+    at: str = pod["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"]
+    return at
+
+
+async def test_trainers_own_deadline(cluster: Cluster, names: Queues, life: Life) -> None:
+    async with pool(cluster, names, gpus=2):
+        await life.submit(activeDeadlineSeconds=1)
+        words = "DeadlineExceeded: TrainJob exceeded its active deadline"
+        running = (State.RUNNING, CauseKind.NONE)
+        await life.says(State.ENDED, CauseKind.TIMEOUT, "trainjob", words, over=[PENDING, running])
