@@ -4,7 +4,7 @@ from classifier import api
 from classifier.objects import Meta
 from classifier.state.facts import Facts
 from classifier.state.observation import State
-from classifier.state.since import stopped
+from classifier.state.since import created, stopped
 from classifier.state.verdict import Verdict
 
 
@@ -16,8 +16,9 @@ def gates(job: Meta) -> list[str]:
 
 def gated(facts: Facts) -> Verdict | None:
     if facts.kueue:
+        # Set at creation or never (Kueue: pkg/util/webhook/validation_admissiongatedby.go).
         closed = facts.settings.gate in gates(facts.job)
-    else:
-        # Plain mode has no lever but suspend: the marker tells gate, hold and outsider apart.
-        closed = facts.view.suspended(facts.job) and bool(facts.job.annotation(facts.settings.plain_gate))
+        return Verdict(state=State.GATED, since=created(facts)) if closed else None
+    # Plain mode has no lever but suspend: the marker tells gate, hold and outsider apart.
+    closed = facts.view.suspended(facts.job) and bool(facts.job.annotation(facts.settings.plain_gate))
     return Verdict(state=State.GATED, since=stopped(facts)) if closed else None

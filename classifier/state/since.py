@@ -11,18 +11,15 @@ def created(facts: Facts) -> int | None:
 
 
 def stopped(facts: Facts) -> int | None:
-    """Since when a gated, held or suspended object is stopped.
+    """Since when a held or suspended object is stopped; None where nothing says.
 
-    ``spec.active`` and ``spec.suspend`` bear no date: the eviction or the condition that followed has one. A gate is
-    set at creation or never (Kueue: pkg/util/webhook/validation_admissiongatedby.go).
+    ``spec.active`` and ``spec.suspend`` bear no date: the eviction or the condition that follows has one. An older
+    eviction keeps its reason and its date when the Workload is deactivated later (§A5, 3).
     """
-    workload = facts.workload
-    if facts.kueue:
-        evicted = workload.condition(api.EVICTED) if workload else None
-        at = _at(evicted, "True")
-    else:
-        at = _at(_paused(facts), "True")
-    return created(facts) if at is None else at
+    if not facts.kueue:
+        return _at(_paused(facts), "True")
+    evicted = facts.workload.condition(api.EVICTED) if facts.workload else None
+    return _at(evicted, "True") if evicted and (evicted.reason or "").startswith("Deactivated") else None
 
 
 def waiting(facts: Facts) -> int | None:

@@ -1,0 +1,251 @@
+"""What the rules do beyond the page's vectors: other kinds' words, several Workloads, the accepted extensions."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from classifier import api
+from classifier.objects import Job, JobSet, LeaderWorkerSet, Meta, Pod, PodGroup, RayCluster, RayJob, TrainJob, Workload
+from classifier.state import Case, Mode, Observation, Settings, classify
+from classifier.state.kinds import KINDS
+from classifier.state.kinds.podgroup import VIEW as POD_GROUP
+from tests.builders import T0
+from tests.unit.state.builders import JS, TJ, WL, Input, WorkloadTold, captured, full, kueue, plain, pod, ready
+
+FAILED = "Failed=True/FailedJobs: why"
+
+
+def observe(job: Meta, *others: Any, mode: Mode = Mode.PLAIN, nodes: Any = None) -> Observation:
+    """Of a job of any kind, with its children, Workloads and pods."""
+    view = POD_GROUP if isinstance(job, PodGroup) else next(v for v in KINDS.values() if v.type_ is type(job))
+    case = Case(
+        job=job,
+        view=view,
+        children=tuple(o for o in others if isinstance(o, JobSet | RayCluster)),
+        workloads=tuple(o for o in others if isinstance(o, Workload)),
+        pods=tuple(o for o in others if isinstance(o, Pod)),
+        nodes=nodes,
+    )
+    return classify(case, Settings(mode=mode), T0)
+
+
+def of(type_: Any, name: str = "a", uid: str = "u1", spec: Any = None, status: Any = None, **meta: Any) -> Any:
+    raw = {"metadata": {"name": name, "namespace": "ns", "uid": uid} | meta, "spec": spec or {}, "status": status or {}}
+    return msgspec.convert(raw, type_)
+
+
+def condition(type_: str, status: str = "True", reason: str = "Why", message: str = "") -> dict[str, str]:
+    return {"type": type_, "status": status, "reason": reason, "message": message}
+
+
+def owned(uid: str, controller: bool = True, kind: str = "RayJob") -> list[dict[str, Any]]:
+    return [{"apiVersion": "x/v1", "kind": kind, "name": "a", "uid": uid, "controller": controller}]
+
+
+# --- texts name the kind -----------------------------------------------------------------------------------------
+
+
+def test_C12_1_names_the_kind() -> None:
+    told = observe(of(Job, deletionTimestamp="2026-11-29T10:00:00Z"))
+    assert told.cause.detail == "Job deleting since 2026-11-29T10:00:00Z"
+
+
+def test_C12_9_names_the_kind() -> None:
+    told = observe(
+        of(RayJob, annotations={full("P/hold-instance"): "7"}), of(RayCluster, "rc", ownerReferences=owned("u1"))
+    )
+    assert (told.hold_instance, told.cause.detail) == (7, "hold 7 is set but the RayJob is not suspended")
+
+
+def test_C12_10_names_the_kind() -> None:
+    assert observe(of(RayJob)).cause.detail == "no RayCluster"
+    assert observe(of(Job)).cause.detail == ""
+
+
+def test_C7_names_the_kind() -> None:
+    told = observe(of(Job, status={"conditions": [condition("FailureTarget"), condition("Odd")]}))
+    assert told.cause.detail == "Job Odd: Why"
+
+
+def test_C11_names_the_kind() -> None:
+    job = of(RayJob, status={"rayClusterName": "rc"}, ownerReferences=owned("x", kind="AppWrapper"))
+    stray = of(Pod, "p0", "p", ownerReferences=owned("other", kind="RayCluster"))
+    told = observe(job, of(RayCluster, "rc", "rc-1", ownerReferences=owned("u0")), stray)
+    assert told.foreign
+    assert told.cause.detail == (
+        "RayJob is controlled by AppWrapper a; RayCluster rc is not controlled by this RayJob; "
+        "pods of another RayCluster: p0"
+    )
+
+
+def test_C11_names_and_labels_of_other_kinds_promise_nothing() -> None:
+    told = observe(of(Job, "train-3", labels={full("P/job-id"): "other", full("P/submission"): "9"}))
+    assert (told.foreign, told.submission) == (False, 9)
+
+
+def test_a_cause_that_the_job_states_names_its_kind() -> None:
+    told = observe(of(Job, status={"conditions": [condition("Failed", reason="DeadlineExceeded")]}))
+    assert (told.cause.kind, told.cause.provenance, told.ref.kind) == ("timeout", "job", "Job")
+
+
+def test_C8_a_kind_without_named_steps_is_told_by_its_first_container() -> None:
+    ended = {"terminated": {"exitCode": 3, "finishedAt": "2026-11-29T10:00:00Z"}}
+    statuses = [{"name": "agent", "state": ended | {}}, {"name": "main", "state": ended}]
+    dead = of(
+        Pod,
+        "p0",
+        spec={"containers": [{"name": "main"}, {"name": "agent"}]},
+        status={"phase": "Failed", "containerStatuses": statuses},
+        labels={"batch.kubernetes.io/controller-uid": "u1"},
+    )
+    assert observe(of(Job), dead, nodes={}).cause.detail == "pod p0: container main exit code 3"
+
+
+def test_C12_11_of_a_jobset_itself() -> None:
+    told = observe(of(JobSet, status={"conditions": [condition("RestartingJobSet", message="again")]}))
+    assert told.cause.detail == "JobSet restarting: Why: again"
+
+
+# --- one step container among several, and pods without steps -----------------------------------------------------
+
+
+def test_C8_of_several_step_containers_the_earliest_is_told() -> None:
+    dead = pod("p0").failed().exit(1, at="10:00:09").exit(2, at="10:00:02", of="launcher")
+    assert plain(TJ(FAILED), JS(), dead).observe().cause.detail == "pod p0: container launcher exit code 2"
+
+
+def test_C8_a_side_containers_end_is_no_finding() -> None:
+    dead = pod("p0").failed().exit(9, of="sidecar")
+    assert plain(TJ(FAILED), JS(), dead).observe().cause.detail.endswith("no pod evidence was captured")
+
+
+# --- several Workloads --------------------------------------------------------------------------------------------
+
+ADMITTED = "Admitted=True/Admitted"
+
+
+def made(name: str, at: str, *conditions: str) -> WorkloadTold:
+    return WL(*conditions, name=name, uid=name).metadata(creationTimestamp=f"2026-11-29T{at}Z")
+
+
+@pytest.mark.parametrize(
+    ("workloads", "want"),
+    [
+        ((made("b", "09:00:00"), made("a", "10:00:00")), "b"),
+        ((made("b", "09:00:00"), made("a", "09:00:00")), "a"),
+        ((made("b", "09:00:00").owner("tj-0"), made("a", "10:00:00")), "a"),
+        ((made("b", "soon"), made("c", "10:00:00")), "c"),
+    ],
+    ids=["the oldest", "then by name", "one it controls before an older one", "one without a date last"],
+)
+def test_the_workload_that_decides(workloads: tuple[WorkloadTold, ...], want: str) -> None:
+    assert kueue(TJ(), JS(), *workloads).explain().workload == want
+    assert kueue(TJ(), JS(), *reversed(workloads)).explain().workload == want
+
+
+REPLACED = "Finished=True/WorkloadSliceReplaced: Replaced to accommodate a new workload slice"
+
+
+def test_a_slice_that_was_replaced_decides_nothing() -> None:
+    given = kueue(TJ(), JS(), made("a", "09:00:00", REPLACED), made("b", "10:00:00", ADMITTED))
+    told = given.explain()
+    assert (told.workload, told.observation.foreign, told.observation.state.value) == ("b", False, "running")
+    assert kueue(TJ(), JS(), made("a", "09:00:00", REPLACED)).explain().workload == "a"
+
+
+def test_a_slice_that_shall_replace_is_no_second_workload() -> None:
+    scale_up = made("b", "10:00:00").annotate(api.SLICE_REPLACEMENT_FOR, "ns/a")
+    told = kueue(TJ(), JS(), made("a", "09:00:00", ADMITTED), scale_up).explain()
+    assert (told.workload, told.observation.foreign, told.observation.state.value) == ("a", False, "running")
+
+
+def replica(name: str, active: bool = True, *conditions: dict[str, str]) -> Workload:
+    told: Workload = of(
+        Workload,
+        name,
+        name,
+        {"active": active},
+        {"conditions": list(conditions)},
+        ownerReferences=owned("u1", controller=False, kind="LeaderWorkerSet"),
+    )
+    return told
+
+
+def test_of_many_workloads_the_worst_off_decides_and_none_is_too_many() -> None:
+    up, down, off = replica("a", True, condition("Admitted")), replica("b"), replica("c", False)
+    job = of(LeaderWorkerSet)
+    assert observe(job, up, mode=Mode.KUEUE).state == "running"
+    assert observe(job, up, down, mode=Mode.KUEUE).state == "pending"
+    told = observe(job, up, down, off, mode=Mode.KUEUE)
+    assert (told.state, told.foreign) == ("suspended", False)
+
+
+def test_C11_6_a_pod_groups_workload_is_owned_by_its_pods() -> None:
+    member = of(Pod, "p0", "p")
+    group = PodGroup(metadata=member.metadata, pods=[member])
+    own, other = (of(Workload, "wl", "w", ownerReferences=owned(uid, controller=False, kind="Pod")) for uid in "px")
+    assert not observe(group, member, own, mode=Mode.KUEUE).foreign
+    assert observe(group, member, other, mode=Mode.KUEUE).foreign
+
+
+# --- pods whose JobSet went first ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        (plain(TJ("Failed=True/DeadlineExceeded"), pod("p0").deleting()), ""),
+        (plain(TJ().deleting(), pod("p0").deleting()), ""),
+        (plain(TJ(), pod("p0")), "pods of another JobSet: p0"),
+        (plain(TJ("Failed=True/DeadlineExceeded"), JS().uid("js-9"), pod("p0")), "pods of another JobSet: p0"),
+    ],
+    ids=["ended", "going", "not yet begun", "ended beside another JobSet"],
+)
+def test_C11_8_without_a_jobset_nobody_can_say_whose_the_last_pods_are(given: Input, want: str) -> None:
+    told = given.observe()
+    assert told.foreign is bool(want)
+    assert want in told.cause.detail
+    assert ("pods of another" in told.cause.detail) is bool(want)
+    assert told.execution is None
+
+
+# --- details that could grow --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "want"),
+    [
+        (0, "pod p0: exit code 1; other ranks: 2 more"),
+        (-1, "pod p0: exit code 1; other ranks: 2 more"),
+        (1, "pod p0: exit code 1; other ranks: p1 non-zero-exit (exit code 1) and 1 more"),
+    ],
+)
+def test_F10_how_many_other_ranks_are_told(limit: int, want: str) -> None:
+    given = plain(TJ(FAILED), JS(), *(pod(f"p{n}").failed().exit(1) for n in range(3)), max_other_ranks=limit)
+    assert given.observe().cause.detail == want
+
+
+def test_B7_nodes_of_one_taint_are_told_together_those_of_captured_pods_too() -> None:
+    key = "cloud.google.com/impending-node-termination"
+    drained = [pod(f"p{n}", f"m{n}").has("DisruptionTarget=True/EvictionByEvictionAPI") for n in range(4)]
+    nodes = [ready(f"m{n}").taint(key) for n in range(5)]
+    told = plain(TJ(), JS(), *drained[:-1], captured(drained[-1]), *nodes).observe()
+    assert told.cause.detail.endswith(f"; node m0, m1, m2 and 1 more tainted {key}")
+
+
+# --- whatever may be missing --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", KINDS.values(), ids=lambda view: view.resource.kind)
+@pytest.mark.parametrize("mode", Mode)
+def test_an_object_of_nothing_but_a_name_is_pending_or_runs(view: Any, mode: Mode) -> None:
+    job = view.type_()
+    told = classify(Case(job=job, view=view), Settings(mode=mode), T0)
+    assert told.state == ("running" if mode is Mode.PLAIN else "pending")
+    assert (told.cause.kind, told.execution, told.foreign) == ("none", None, False)
+
+
+def test_a_condition_type_or_status_of_none_says_nothing() -> None:
+    job = msgspec.convert({"metadata": {"name": "train-3"}, "status": {"conditions": [{}, {"type": "Odd"}]}}, TrainJob)
+    assert observe(job).cause.detail == "no JobSet"
