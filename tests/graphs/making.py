@@ -73,15 +73,17 @@ class Maker:
         count = random.choice((0, 1, 1, 2, 4)) if selections else 0
         children = [self.child(random.choice(selections), f"child{self.tag}-{n}") for n in range(count)]
         wanted = view.pods(struct, self.settings)
-        pods = [self.pod(f"p{n}", f"pod{self.tag}-{n}", wanted) for n in range(random.choice((0, 1, 2, 2, 3, 5)))]
+        pods = [
+            self.pod(f"p{self.tag}{n}", f"pod{self.tag}-{n}", wanted) for n in range(random.choice((0, 1, 2, 2, 3, 5)))
+        ]
         captured = [
-            self.pod(f"p{random.randint(0, 6)}", f"dead{self.tag}-{n}", wanted)
+            self.pod(f"p{self.tag}{random.randint(0, 6)}", f"dead{self.tag}-{n}", wanted)
             for n in range(random.choice((0, 0, 1, 3)))
         ]
         if pods and captured and chance(random, 0.2):
             captured[0]["metadata"]["uid"] = pods[0]["metadata"]["uid"]
         if view.type_ is PodGroup:
-            pods = self.group(pods or [self.pod("p0", f"pod{self.tag}-0", wanted)])
+            pods = self.group(pods or [self.pod(f"p{self.tag}0", f"pod{self.tag}-0", wanted)])
         elif len(pods) > 1 and chance(random, 0.05):
             pods[-1]["metadata"]["name"] = pods[0]["metadata"]["name"]
         workloads = [self.workload(f"wl{self.tag}-{n}") for n in range(random.choice((0, 1, 1, 1, 1, 2, 3)))]
@@ -194,6 +196,12 @@ class Maker:
         self.add_conditions(made, Node, ("Ready", "Ready", "Ready", "MemoryPressure"), 2)
         return made
 
+    def runtime(self) -> Json:
+        """A copy made for a submission."""
+        made: Json = {"metadata": self.metadata(self.name, f"runtime{self.tag}", self.dispatch_labels())}
+        made["metadata"]["ownerReferences"] = self.owners(self.uids[0])
+        return self.named(made, api.TRAINING_RUNTIMES)
+
     # --- what they are made of ----------------------------------------------------------------------------------------
 
     def metadata(self, name: str, uid: str, labels: dict[str, str]) -> Json:
@@ -211,7 +219,7 @@ class Maker:
     def owners(self, likely: str | None) -> list[Json]:
         """Of whom at most one controls: mostly the likely one, else anybody, who may not exist."""
         random = self.random
-        uid = likely if likely is not None and chance(random, 0.8) else random.choice((*self.uids, "nobody", ""))
+        uid = likely if likely is not None and chance(random, 0.8) else random.choice((*self.uids, "nobody"))
         kind = random.choice((self.view.resource, self.view.resource, api.JOBSETS, api.TRAIN_JOBS))
         owner: Json = {"apiVersion": kind.api_version, "kind": kind.kind, "name": self.name, "uid": uid}
         owner |= random.choice(
