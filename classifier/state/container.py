@@ -5,6 +5,8 @@ from typing import Final
 
 from classifier.objects import ContainerStatus, Pod, PodStatus, Terminated
 from classifier.state.finding import Finding, found_on
+from classifier.state.kinds.view import FIRST
+from classifier.state.kinds.view import FIRST
 from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind
 from classifier.state.words import one_line, titled
@@ -21,8 +23,8 @@ def container(pod: Pod, status: PodStatus, steps: Sequence[str]) -> Finding | No
     statuses = status.container_statuses
     if not statuses:
         return None
-    if not steps:
-        steps = (_first(pod, statuses),)
+    if FIRST in steps:
+        steps = [_first(pod, statuses) if step == FIRST else step for step in steps]
     deleting = pod.metadata.deletion_timestamp is not None
     found = [finding for one in statuses if one.name in steps and (finding := _ended(pod, one, deleting)) is not None]
     if len(found) < 2:

@@ -12,7 +12,7 @@ from classifier.objects import Condition, RayJob, RayJobStatus
 from classifier.state.kinds import job as batch
 from classifier.state.kinds.fields import controller_uid, managed_by, never, suspended
 from classifier.state.kinds.raycluster import CLUSTER, OPERATOR
-from classifier.state.kinds.view import Ending, KindView, Labels, Selection
+from classifier.state.kinds.view import FIRST, Ending, KindView, Labels, Selection
 from classifier.state.observation import CauseKind
 from classifier.state.settings import Settings
 
@@ -109,6 +109,8 @@ VIEW = KindView(
     middle=api.RAY_CLUSTERS,
     pods=pods,
     part_of=controller_uid,
+    # In SidecarMode the submitter stands beside the head's own container.
+    steps=(FIRST, "ray-job-submitter"),
     # Retries are counted in ``status.failed`` alone, and a retry's pods are those of another RayCluster.
     restart=never,
 )

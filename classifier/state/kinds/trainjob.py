@@ -1,6 +1,5 @@
 """``TrainJob`` of ``trainer.kubeflow.org``: TrainJob → JobSet of its name → Jobs → pods."""
 
-import re
 from typing import Final
 
 from classifier import api
@@ -8,6 +7,7 @@ from classifier.objects import TrainJob
 from classifier.state.kinds import jobset
 from classifier.state.kinds.fields import conditions, ended, managed_by, paused, suspended
 from classifier.state.kinds.view import KindView, Labels, Selection
+from classifier.state.names import job_of, submission_of
 from classifier.state.observation import CauseKind
 from classifier.state.settings import Settings
 
@@ -19,9 +19,6 @@ FAILURES: Final[dict[str, CauseKind | None]] = {
     **jobset.FAILURES,
 }
 
-#: What dispatch calls a TrainJob: ``<job>-<submission>``.
-_SUBMISSION_NAME: Final = re.compile(r"(.+)-([0-9]+)")
-
 
 def children(job: TrainJob) -> tuple[Selection, ...]:
     return Selection(api.JOBSETS, name=job.name), *jobset.VIEW.children(job)
@@ -30,9 +27,10 @@ def children(job: TrainJob) -> tuple[Selection, ...]:
 def pods(job: TrainJob, settings: Settings) -> tuple[Labels, ...]:
     """Its JobSet's, and those that dispatch labelled with the submission: the JobSet's own labels may be lost."""
     own: Labels = {jobset.JOBSET_NAME: job.name}
-    named = _SUBMISSION_NAME.fullmatch(job.name)
-    name, number = named.groups() if named else (job.label(settings.job_id), job.label(settings.submission))
-    return (own, {settings.job_id: name, settings.submission: number}) if name and number else (own,)
+    name, number = job_of(job, settings), submission_of(job, settings)
+    if name is None or number is None:
+        return (own,)
+    return own, {settings.job_id: name, settings.submission: str(number)}
 
 
 VIEW = KindView(

@@ -1,7 +1,7 @@
 """What Muster must know of a job kind, besides its podsets, in one struct (reference/classification.md §E)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -12,6 +12,9 @@ from classifier.state.settings import Settings
 
 #: Label pairs that must all be there.
 Labels = dict[str, str]
+
+#: Among the names of step containers: the first of the pod, whatever it is called.
+FIRST: Final = ""
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -58,8 +61,8 @@ class KindView(msgspec.Struct, frozen=True, kw_only=True):
     #: The UID of the object a pod says it is part of; None where it says nothing. A pod whose UID is neither the
     #: job's nor one of its children's (walking controller references up) belongs to another.
     part_of: Callable[[Pod], str | None]
-    #: Names of the containers whose exit counts. Empty: the first of the pod.
-    steps: tuple[str, ...] = ()
+    #: Names of the containers whose exit counts; FIRST stands for the first of the pod.
+    steps: tuple[str, ...] = (FIRST,)
     #: J of §C10 as the pod carries it, plain decimal; "0" for kinds that never restart. None: not counted.
     restart: Callable[[Pod], str | None]
     #: Whether Kueue makes several Workloads of one such job.

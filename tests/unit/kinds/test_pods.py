@@ -21,9 +21,10 @@ from classifier.objects import (
     TrainJob,
     XGBoostJob,
 )
+from classifier.state.container import container
 from classifier.state.kinds import KINDS, KindView, view_for
 from classifier.state.kinds.podgroup import group_name
-from classifier.state.kinds.view import Labels, Selection
+from classifier.state.kinds.view import FIRST, Labels, Selection
 from classifier.state.settings import Settings
 from tests.unit.kinds.builders import gated_pod, group, owned, read
 
@@ -90,6 +91,8 @@ def test_no_kind_selects_every_pod() -> None:
         ("big-train-12", {}, {P + "job-id": "big-train", P + "submission": "12"}),
         ("train", {P + "job-id": "t", P + "submission": "4"}, {P + "job-id": "t", P + "submission": "4"}),
         ("train", {P + "job-id": "t"}, None),
+        ("train", {P + "submission": "4"}, None),
+        ("train", {P + "job-id": "t", P + "submission": "x"}, None),
         ("train-x3", {}, None),
         ("train-³", {}, None),
         ("-3", {}, None),
@@ -174,8 +177,30 @@ def test_the_containers_whose_exit_counts() -> None:
         XGBoostJob: ("xgboost",),
         PaddleJob: ("paddle",),
         JAXJob: ("jax",),
+        RayJob: (FIRST, "ray-job-submitter"),
     }
-    assert {each.type_: each.steps for each in KINDS.values() if each.steps} == named
+    for each in [*KINDS.values(), view(group())]:
+        assert each.steps == named.get(each.type_, (FIRST,))
+
+
+def test_a_sidecar_that_submits_counts_beside_the_head_itself() -> None:
+    failed = {"state": {"terminated": {"exitCode": 1, "finishedAt": "2026-01-01T10:00:00Z"}}}
+    for job, name, counts in (
+        (read(RayJob), "ray-job-submitter", True),
+        (read(RayJob), "head", True),
+        (read(RayJob), "autoscaler", False),
+        (read(RayCluster), "ray-job-submitter", False),
+        (read(RayCluster), "head", True),
+        (read(PyTorchJob), "head", False),
+    ):
+        statuses = [{"name": other} for other in ("autoscaler", "head", "ray-job-submitter") if other != name]
+        pod = read(
+            Pod,
+            {"containers": [{"name": "head"}, {"name": "autoscaler"}, {"name": "ray-job-submitter"}]},
+            {"phase": "Failed", "containerStatuses": [*statuses, {"name": name} | failed]},
+        )
+        assert pod.status is not None
+        assert (container(pod, pod.status, view(job).steps) is not None) is counts
 
 
 def test_a_group_is_named_by_annotation_or_else_by_label() -> None:

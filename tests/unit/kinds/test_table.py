@@ -127,7 +127,7 @@ KNOWN = {
     "TrainJob": {"Complete", "Failed", "Suspended"},
     "RayJob": set(),
     "RayCluster": {"HeadPodReady", "RayClusterProvisioned", "RayClusterSuspending", "RayClusterSuspended"},
-    **{kind: KUBEFLOW for kind in ("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")},
+    **dict.fromkeys(("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"), KUBEFLOW),
     "LeaderWorkerSet": {"Available", "Progressing", "UpdateInProgress"},
     "AppWrapper": {"QuotaReserved", "ResourcesDeployed", "PodsReady", "DeletingResources"},
     "Pod": set(),
