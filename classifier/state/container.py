@@ -6,7 +6,6 @@ from typing import Final
 from classifier.objects import ContainerStatus, Pod, PodStatus, Terminated
 from classifier.state.finding import Finding, found_on
 from classifier.state.kinds.view import FIRST
-from classifier.state.kinds.view import FIRST
 from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind
 from classifier.state.words import one_line, titled
