@@ -138,28 +138,33 @@ class ApiServer:
             if watch.bookmarks:
                 watch.queue.put_nowait(line)
 
-    def say(self, *raw: bytes) -> None:
+    def say(self, *raw: bytes, which: str = "") -> None:
         """Raw bytes on every open watch."""
         for watch in self._watches:
-            for chunk in raw:
+            for chunk in raw if which in watch.collection else ():
                 watch.queue.put_nowait(chunk)
 
-    def end_watches(self) -> None:
-        self._watches_get(None)
+    def end_watches(self, which: str = "") -> None:
+        """``which``: a part of the path they watch."""
+        self._watches_get(None, which)
 
-    def cut_watches(self, *raw: bytes) -> None:
+    def cut_watches(self, *raw: bytes, which: str = "") -> None:
         """Break every watch, after a last few bytes."""
-        self.say(*raw)
-        self._watches_get(ConnectionResetError())
+        self.say(*raw, which=which)
+        self._watches_get(ConnectionResetError(), which)
 
-    def _watches_get(self, last: ConnectionError | None) -> None:
-        for watch in self._watches:
+    def _watches_get(self, last: ConnectionError | None, which: str) -> None:
+        for watch in [watch for watch in self._watches if which in watch.collection]:
             watch.queue.put_nowait(last)
-        self._watches.clear()
+            self._watches.remove(watch)
 
     async def watched(self, count: int = 1) -> None:
         """Wait until so many watches are open."""
         await self._until(lambda: len(self._watches) >= count)
+
+    async def unwatched(self) -> None:
+        """Wait until no watch is open."""
+        await self._until(lambda: not self._watches)
 
     async def called(self, count: int, which: Callable[[Call], bool] = everything) -> None:
         """Wait until so many such requests have arrived."""
@@ -266,6 +271,8 @@ class ApiServer:
         finally:
             if watch in self._watches:
                 self._watches.remove(watch)
+            async with self._changed:
+                self._changed.notify_all()
         return stream
 
     def _store(self, kind: str, path: str, obj: Object) -> Object:

@@ -1,0 +1,155 @@
+"""Inspect: one object of any kind, by name."""
+
+from typing import Any
+
+import pytest
+
+from classifier import api
+from classifier.cluster.backend import READS, Backend
+from classifier.cluster.client import ApiError, ClientError
+from classifier.state import Explanation, State
+from tests.apiserver import ApiServer, answer
+from tests.unit.backend.conftest import about, asked, happening, path, put, refuse, remove
+from tests.unit.state.builders import JS, TJ, WL, child_job, node, pod, ready
+
+GROUP = "kueue.x-k8s.io/pod-group-name"
+
+
+def ref(found: Explanation | None) -> tuple[str, str] | None:
+    return (found.observation.ref.kind, found.observation.ref.name) if found else None
+
+
+async def test_a_job_is_explained_by_what_is_its_own(server: ApiServer, kueue: Backend) -> None:
+    other = pod("other").of_jobset("train-4", "js-4").dispatch_labels(job_id="train", submission="4")
+    put(server, TJ(), JS(), WL().admitted(), pod("p0"), other)
+    put(server, node("n1", "Ready=False/KubeletNotReady: no"), TJ(name="train-4"))
+    found = await kueue.inspect(api.TRAIN_JOBS, "train-3")
+    assert found is not None
+    assert found.observation.state is State.RUNNING
+    assert found.observation.cause.detail == "pod p0: node n1 Ready=False: KubeletNotReady: no"
+    # The job first and last, by name; its children by name or label; never all of anything else.
+    assert [call.path for call in server.calls if about(api.TRAIN_JOBS)(call)] == [path(api.TRAIN_JOBS, "train-3")] * 2
+    assert server.calls[0].path == server.calls[-1].path
+    assert asked(server, api.JOBSETS) == ["train-3"]
+    assert asked(server, api.JOBS) == ["jobset.sigs.k8s.io/jobset-name=train-3"]
+    assert asked(server, api.WORKLOADS) == [f"{api.JOB_UID}=tj-1"]
+    assert asked(server, api.NODES) == ["n1"]
+    assert sorted(asked(server, api.PODS)) == [
+        "dispatch.phpboyscout.uk/job-id=train,dispatch.phpboyscout.uk/submission=3",
+        "jobset.sigs.k8s.io/jobset-name=train-3",
+    ]
+
+
+async def test_an_object_that_is_not_there_is_none(kueue: Backend) -> None:
+    for resource in (api.TRAIN_JOBS, api.JOBS, api.PODS, api.WORKLOADS):
+        assert await kueue.inspect(resource, "none") is None
+
+
+async def test_a_job_that_may_not_be_read_is_an_error(server: ApiServer, kueue: Backend) -> None:
+    refuse(server, {api.JOBS: answer(403, "Forbidden", "jobs is forbidden")})
+    with pytest.raises(ApiError, match="jobs is forbidden"):
+        await kueue.inspect(api.JOBS, "train")
+
+
+async def test_a_workload_stands_for_its_job(server: ApiServer, kueue: Backend) -> None:
+    put(server, TJ(), JS(), WL().admitted(), ready("n1"))
+    found = await kueue.inspect(api.WORKLOADS, "trainjob-train-3-ab12c")
+    named = await kueue.inspect(api.TRAIN_JOBS, "train-3")
+    assert ref(found) == ("TrainJob", "train-3")
+    assert found is not None
+    assert named is not None
+    assert found.observation.same(named.observation)
+
+
+async def test_a_workload_without_a_label_still_decides_where_it_is_named(server: ApiServer, kueue: Backend) -> None:
+    put(server, TJ(), JS(), WL().admitted().metadata(labels={}))
+    found = await kueue.inspect(api.WORKLOADS, "trainjob-train-3-ab12c")
+    assert found is not None
+    assert found.observation.state is State.RUNNING
+
+
+@pytest.mark.parametrize(
+    ("workload", "why"),
+    [
+        pytest.param(WL(name="w").owner(None), "has no job for an owner", id="of nobody"),
+        pytest.param(
+            WL(name="w").owner("u", "Deployment", "web", "apps/v1"), "Deployment web, a kind", id="of no kind"
+        ),
+        pytest.param(WL(name="w").owner("tj-0"), "TrainJob train-3, which is gone", id="of a namesake"),
+    ],
+)
+async def test_a_workload_that_leads_nowhere_says_why(
+    server: ApiServer, kueue: Backend, workload: Any, why: str
+) -> None:
+    put(server, TJ(), workload)
+    with pytest.raises(ClientError, match=why):
+        await kueue.inspect(api.WORKLOADS, "w")
+
+
+async def test_a_pod_alone_is_its_own_job(server: ApiServer, kueue: Backend) -> None:
+    put(server, pod("p0").failed().exit(3), pod("p1"))
+    assert ref(await kueue.inspect(api.PODS, "p0")) == ("Pod", "p0")
+    assert asked(server, api.PODS) == ["p0", "p0"]
+
+
+@pytest.mark.parametrize("selector", [f"{GROUP}=gang", "kueue.x-k8s.io/managed=true"], ids=["label", "annotation"])
+async def test_a_pod_of_a_group_stands_for_the_group(server: ApiServer, kueue: Backend, selector: str) -> None:
+    """Long names of groups stand in an annotation, by which nothing can be selected."""
+    members = [pod(name).label("kueue.x-k8s.io/managed", "true") for name in ("a", "b")]
+    for member in members:
+        (member.label if GROUP in selector else member.annotate)(GROUP, "gang")
+    workload = WL("Evicted=True/Preempted: no", name="gang").owner(None).metadata(labels={})
+    put(server, *members, pod("other"), workload)
+    found = await kueue.inspect(api.PODS, "b")
+    assert found is not None
+    assert (found.observation.ref.kind, found.workload) == ("PodGroup", "gang")
+    assert asked(server, api.PODS) == ["b", selector] * 2
+    assert asked(server, api.WORKLOADS) == ["gang"]
+
+
+async def test_the_workload_of_a_group_stands_for_the_group(server: ApiServer, kueue: Backend) -> None:
+    put(server, pod("a").label(GROUP, "gang"), WL(name="gang").owner(None).metadata(labels={}))
+    found = await kueue.inspect(api.WORKLOADS, "gang")
+    assert found is not None
+    assert found.observation.ref.kind == "PodGroup"
+
+
+async def test_a_job_that_moves_is_read_again(server: ApiServer, kueue: Backend) -> None:
+    put(server, TJ(), JS())
+    happening(server, api.PODS, lambda: put(server, pod("p0").failed().exit(3), TJ("Failed=True/FailedJobs: no")))
+    found = await kueue.inspect(api.TRAIN_JOBS, "train-3")
+    assert found is not None
+    assert found.observation.cause.detail == "pod p0: exit code 3"
+    assert len(asked(server, api.TRAIN_JOBS)) == 4
+
+
+async def test_a_job_that_never_rests_is_told_as_it_was_last(server: ApiServer, kueue: Backend) -> None:
+    put(server, TJ(), JS())
+    turn = iter(range(100))
+    happening(server, api.JOBSETS, lambda: put(server, TJ(f"Failed=True/Other: {next(turn)}")), times=100)
+    found = await kueue.inspect(api.TRAIN_JOBS, "train-3")
+    assert found is not None
+    assert found.observation.cause.detail == f"Other: {READS - 1}"
+    assert kueue.notes == ["train-3 kept changing while it was read: its parts may disagree"]
+
+
+async def test_a_job_that_goes_while_it_is_read_is_none(server: ApiServer, kueue: Backend) -> None:
+    put(server, TJ(), JS())
+    happening(server, api.PODS, lambda: remove(server, api.TRAIN_JOBS, "train-3"))
+    assert await kueue.inspect(api.TRAIN_JOBS, "train-3") is None
+
+
+async def test_a_jobset_and_a_job_are_jobs_of_their_own(server: ApiServer, plain: Backend) -> None:
+    put(server, JS(), child_job(), pod("p0"), ready("n1"))
+    assert ref(await plain.inspect(api.JOBSETS, "train-3")) == ("JobSet", "train-3")
+    assert ref(await plain.inspect(api.JOBS, "train-3-node-0")) == ("Job", "train-3-node-0")
+
+
+async def test_what_may_not_be_read_is_noted_of_the_last_read_only(server: ApiServer, kueue: Backend) -> None:
+    put(server, TJ(), JS())
+    refuse(server, {api.PODS: answer(403, "Forbidden", "no")})
+    await kueue.inspect(api.TRAIN_JOBS, "train-3")
+    assert len(kueue.notes) == 1
+    server.fault = None
+    await kueue.inspect(api.TRAIN_JOBS, "train-3")
+    assert kueue.notes == []
