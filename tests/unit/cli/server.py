@@ -16,6 +16,8 @@ PLURALS = {
     "AdmissionCheck": "admissionchecks",
     "ProvisioningRequestConfig": "provisioningrequestconfigs",
     "Namespace": "namespaces",
+    "Pod": "pods",
+    "Node": "nodes",
     "Job": "jobs",
     "Workload": "workloads",
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies",

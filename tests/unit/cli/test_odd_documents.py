@@ -22,6 +22,8 @@ COMMANDS = [
     ("preflight", "-f", "{good}", "--with", "{file}"),
     ("audit", "-A", "-f", "{file}"),
     ("status", "job/train", "-n", "team-a", "-f", "{file}"),
+    ("explain", "job/train", "-n", "team-a", "-f", "{file}"),
+    ("explain", "train", "-f", "{good}", "--captured", "{file}"),
 ]
 JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train, namespace: team-a}\n"
 BOMB = "\n".join(f"  a{i}: &a{i} [{', '.join([f'*a{i - 1}' if i else 'x'] * 10)}]" for i in range(9))

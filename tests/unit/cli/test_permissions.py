@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from classifier.cli import audit, preflight
+from classifier.cli import audit, preflight, status
 from tests.schemas import check_schema
 from tests.unit.cli.conftest import WORLD, Muster, Ran, gang, waiting
 from tests.unit.cli.server import Server
@@ -30,7 +30,7 @@ def on(muster: Muster, monkeypatch: pytest.MonkeyPatch) -> On:
         async def connect(_: object) -> Server:
             return Server([*world, *objects], frozenset(forbidden), frozenset(unserved))
 
-        for module in (audit, preflight):
+        for module in (audit, preflight, status):
             monkeypatch.setattr(module, "connect", connect)
         return muster(*argv)
 
@@ -197,6 +197,20 @@ def test_checks_that_may_not_be_read_are_not_called_missing(on: On, write: Write
     assert ran.code == 4
     stamped = on("preflight", "-f", write("s.yaml", gang(nodes=9, annotations=STAMPED)), forbidden=["admissionchecks"])
     assert stamped.code == 3
+
+
+# --- status -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "known"), [([], True), (["nodes"], True), (["workloads"], False), (["pods"], False)]
+)
+def test_an_observation_never_rests_on_what_may_not_be_read(on: On, forbidden: list[str], known: bool) -> None:
+    ran = on("status", "job/train", "-n", "team-a", "-o", "json", objects=[job(), PENDING], forbidden=forbidden)
+    check_schema("status.json", ran.json)
+    assert (ran.json["observation"] is not None) == known
+    if known:
+        assert ran.json["observation"]["cause"]["detail"] == "Workload QuotaReserved: Pending: no quota"
 
 
 # --- files ------------------------------------------------------------------------------------------------------

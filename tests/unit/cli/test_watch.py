@@ -1,13 +1,17 @@
 """What ``status -w`` prints and how it ends, given the pictures it gets."""
 
 import json
+from typing import cast
 
 import pytest
 
+from classifier import api
 from classifier.cli.errors import Exit
-from classifier.cli.watch import SETTLE, _changes, _documents, _end
+from classifier.cli.watch import SETTLE, Following, _changes, _documents, _end
+from classifier.cluster.client import Client
+from classifier.cluster.reader import Reader
 from classifier.objects import Job, Workload
-from classifier.report import Report, report
+from classifier.report import Report, owner_of, report
 from tests.schemas import check_schema
 from tests.unit.report.builders import (
     ACCEPTED,
@@ -20,6 +24,7 @@ from tests.unit.report.builders import (
     ledger,
     marker,
     observe,
+    pod,
     request,
     verdict,
     workload,
@@ -65,6 +70,29 @@ def test_json_is_one_valid_object_a_line_and_change(capsys: pytest.CaptureFixtur
     assert [entry["result"] for entry in printed] == ["waiting", "waiting", "timed-out"]
     for entry in printed:
         check_schema("status.json", entry)
+
+
+def test_a_node_that_is_not_watched_is_not_called_lost() -> None:
+    """``-w`` watches the pools' nodes alone: others it does not see, and only those it saw can be gone."""
+    reader = Reader(cast("Client", None))
+    admitted = workload(RESERVED, condition("Admitted", "True"))
+    running = job(suspend=False)
+    reader.snapshot.add(api.JOBS, running)
+    reader.snapshot.add(api.WORKLOADS, admitted)
+    labels = {"batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/controller-uid": running.uid}
+    member = pod("train-0", on="elsewhere")
+    member.metadata.labels = labels
+    reader.snapshot.add(api.PODS, member)
+    following = Following(cast("Client", None), reader, owner_of(running), "fence")
+
+    def told() -> str:
+        observation = following.report(T0).observation
+        assert observation is not None
+        return f"{observation.state} {observation.cause.kind} {observation.cause.detail}"
+
+    assert told() == "running none Nodes could not be read"
+    following._watched.add("elsewhere")
+    assert told() == "running node-lost pod train-0: node elsewhere not found"
 
 
 FINISHED = {"Complete": Exit.OK, "Failed": Exit.FAILED}
