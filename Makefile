@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # Built before the tests, where progress can be seen: without arguments what a control plane runs.
 PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kueue kwok helm promtool
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench fuzz clean
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -34,6 +34,11 @@ test: lint ## lint, unit tests, then the scenarios on a real control plane
 
 bench: $(STAMP) ## measure what the design bounds, beside what it is compared with (BENCHES="classification ...")
 	@$(BIN)/python -m tests.bench $(BENCHES)
+
+# Random graphs of objects, beyond those of the tests; FUZZ_ARGS="--seed N" repeats a run.
+GRAPHS ?= 100000
+fuzz: $(STAMP) ## classify 100,000 random object graphs on all cores (GRAPHS=..., minutes)
+	@$(BIN)/python -m tests.fuzz --count $(GRAPHS) $(FUZZ_ARGS)
 
 clean: ## remove what these targets made here (the built control plane stays in its cache)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info

@@ -1,0 +1,1 @@
+"""Random graphs by the hundred thousand: ``python -m tests.fuzz``."""
