@@ -1,5 +1,8 @@
 """One TrainJob through its life, and what must be said of it at each step: all of an observation, and nothing else."""
 
+import asyncio
+import contextlib
+import copy
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -32,7 +35,10 @@ class Wrong(Exception):
 
 
 class Life:
-    """``train-1`` unless said otherwise. ``backend``: whose word is asked; by default one that never watched."""
+    """``train-1`` unless said otherwise. ``backend``: whose word is asked; by default one that never watched.
+
+    ``alone``: nothing may be left of others of its name.
+    """
 
     def __init__(
         self,
@@ -42,6 +48,7 @@ class Life:
         job: str = "train",
         submission: int = 1,
         backend: Backend | None = None,
+        alone: bool = True,
     ) -> None:
         self._cluster = cluster
         self.client = cluster.admin
@@ -50,9 +57,17 @@ class Life:
         self.submission = submission
         self.name = f"{job}-{submission}"
         self.backend = backend or Backend(cluster.admin, queues.namespace, Settings())
+        self._alone = alone
         self._last: Gist | None = None
         self._submitted: dict[str, Any] = {}
         self.uid = ""
+
+    def asked_of(self, backend: Backend) -> "Life":
+        """The same TrainJob, by the word of another."""
+        other = copy.copy(self)
+        other.backend = backend
+        other._last = None
+        return other
 
     # --- doing --------------------------------------------------------------------------------------------------
 
@@ -97,7 +112,14 @@ class Life:
             await self.patch(api.PODS, deaths.name(pod), {"metadata": {"finalizers": finalizers}})
 
     async def let_go(self, *pods: Document) -> None:
+        """The hold ends once nobody else holds them: the Job controller has to count its pods first."""
         for pod in pods:
+
+            async def alone(name: str = deaths.name(pod)) -> bool:
+                current = await view.read(self.client, api.PODS, self.queues.namespace, name)
+                return current["metadata"]["finalizers"] == [HOLD]
+
+            await eventually(alone, PATIENCE, what=f"nobody else holds {deaths.name(pod)}")
             await self.patch(api.PODS, deaths.name(pod), {"metadata": {"finalizers": None}})
 
     # --- looking ------------------------------------------------------------------------------------------------
@@ -168,10 +190,10 @@ class Life:
         return explanation
 
     async def said(self) -> Explanation:
-        """What is said of it now, by a look at everything of its job, of which nothing may be an orphan."""
+        """What is said of it now, by a look at everything of its job."""
         found = await self.backend.find(self.job)
         for explanation in found:
-            if explanation.observation.ref.kind != "TrainJob":
+            if self._alone and explanation.observation.ref.kind != "TrainJob":
                 raise Wrong(f"an orphan beside a live TrainJob: {explanation.observation}")
         (mine,) = [e for e in found if e.observation.ref.uid == self.uid]
         return mine
@@ -189,6 +211,33 @@ class Life:
             return found
 
         return await eventually(running, PATIENCE, what="its pods run")
+
+
+@asynccontextmanager
+async def watching(backend: Backend, job: str) -> AsyncIterator[list[Observation]]:
+    """A watch on a job is open until the block ends; what it has sent. There must be something to send."""
+    sent: list[Observation] = []
+    opened = asyncio.Event()
+
+    async def follow() -> None:
+        async with contextlib.aclosing(backend.watch(job)) as stream:
+            async for explanation in stream:
+                sent.append(explanation.observation)
+                opened.set()
+
+    task = asyncio.create_task(follow())
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await opened.wait()
+        yield sent
+        assert not task.done(), f"the stream closed before its time: {backend.closed_because}"
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    last: dict[Ref, Observation] = {}
+    for observation in sent:
+        assert not observation.same(last.get(observation.ref)), f"told twice: {observation}"
+        last[observation.ref] = observation
 
 
 @asynccontextmanager
