@@ -181,18 +181,20 @@ class Taken:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.events: list[tuple[str, str]] = []
+        self.lines: list[bytes] = []
         self._more = asyncio.Event()
         monkeypatch.setattr(watching, "event_of", self._event_of)
 
     def _event_of(self, line: bytes) -> Event:
         event = event_of(line)
+        self.lines.append(line)
         self.events.append((event.type, msgspec.json.decode(event.object, type=Meta).name))
         self._more.set()
         return event
 
-    async def until(self, kind: str, name: str) -> None:
+    async def until(self, kind: str, name: str, times: int = 1) -> None:
         async with asyncio.timeout(10):
-            while (kind, name) not in self.events:
+            while self.events.count((kind, name)) < times:
                 self._more.clear()
                 await self._more.wait()
 

@@ -187,8 +187,9 @@ def test_a_workload_that_leads_nowhere_says_why(owner: tuple[str, ...] | None, w
 def test_a_workload_that_several_of_its_owners_do_not_control_leads_to_the_one_that_is_a_job() -> None:
     """A LeaderWorkerSet owns its Workloads without controlling them."""
     told = WL(name="w").owner("uid-of-lws", "LeaderWorkerSet", "lws", "leaderworkerset.x-k8s.io/v1").done()
-    (reference,) = told.metadata.owner_references or ()
-    reference.controller = None
+    references = told.metadata.owner_references
+    assert references
+    references[0].controller = None
     snapshot = heap()
     snapshot.add(api.WORKLOADS, told)
     lws = TYPES[api.LEADER_WORKER_SETS](metadata=job("lws").metadata(namespace=NAMESPACE).done().metadata)
