@@ -234,6 +234,12 @@ def test_B7_nodes_of_one_taint_are_told_together_those_of_captured_pods_too() ->
     assert told.cause.detail.endswith(f"; node m0, m1, m2 and 1 more tainted {key}")
 
 
+@pytest.mark.parametrize("key", ["karpenter.sh/disruption", "aws-node-termination-handler/asg-lifecycle-termination"])
+def test_B7_taints_of_older_and_of_many_names(key: str) -> None:
+    drained = pod("p0").has("DisruptionTarget=True/EvictionByEvictionAPI")
+    assert plain(TJ(), JS(), drained, ready("n1").taint(key)).observe().cause.detail.endswith(f"node n1 tainted {key}")
+
+
 # --- whatever may be missing --------------------------------------------------------------------------------------
 
 

@@ -88,7 +88,7 @@ def test_a_stripped_pod_holds_no_more_than_that() -> None:
     kept = strip(told.done())
     assert len(msgspec.json.encode(kept)) < 2000
     assert kept.label("example.com/team") is None
-    assert kept.label(Settings().job_id) == "train"
+    assert (kept.label(Settings().job_id), kept.label(Settings().submission)) == ("train", "3")
 
 
 def test_another_prefix_is_kept_as_well() -> None:
