@@ -26,10 +26,15 @@ from classifier.state import Explanation, Mode, Settings
 from classifier.state.gather import find_in, inspect_in, why_no_job
 
 DESCRIPTION = """What an object is doing and why: state, cause, since when, what speaks for it, and what to do next.
-Name one object (KIND/NAME; a workload stands for its job, a pod for its group), or a JOB of dispatch's for all its
-objects, what is left of deleted ones included."""
-EPILOG = """examples: muster explain trainjob/train-3; muster explain train -w; muster explain job/train -f dump.yaml
---mode plain; exit codes: 0 explained, or no object of the JOB; 1 cannot reach or read; 2 usage"""
+
+Name one object, KIND/NAME: a workload stands for its job, a pod for its group. Or name a JOB of dispatch's: all its
+objects are explained, what is left of deleted ones included."""
+EPILOG = """examples:
+  muster explain trainjob/train-3
+  muster explain train -w
+  muster explain job/train -f dump.yaml --mode plain
+
+exit codes: 0 explained, or the JOB has no object; 1 cannot reach or read; 2 usage"""
 
 #: Kinds of which a job of dispatch's may have an object.
 _OF_A_JOB = (api.TRAIN_JOBS, api.JOBSETS, api.PODS, api.TRAINING_RUNTIMES)
@@ -39,8 +44,10 @@ def add(commands: Subcommands) -> None:
     parser = commands.add_parser(
         "explain",
         help="what an object or a job is doing, why, and what to do next",
+        usage="%(prog)s [options] KIND/NAME | JOB",
         description=DESCRIPTION,
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("target", nargs="+", metavar="KIND/NAME | JOB", help="for example trainjob/train-3, or train")
     parser.add_argument("-w", "--watch", action="store_true", help="JOB: show every change, until Ctrl-C")

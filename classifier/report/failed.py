@@ -90,10 +90,10 @@ def _node_lost(subject: Subject, pod: _Pod) -> Iterator[str]:
     if _by_kueue(subject) and not _over(subject):
         yield f"nothing: Kueue queues it again; to see what it waits for: {subject.look}"
         return
-    if _over(subject):
-        yield "the job itself did nothing wrong: submit it again"
-    else:
+    if pod.node and not _over(subject):
         yield "wait some five minutes: when the node is given up, its pods are replaced as far as the job may restart"
+    else:
+        yield f"the job itself did nothing wrong: {_again(subject)}"
     if pod.node:
         yield f"what is wrong with the node: kubectl describe node {shlex.quote(pod.node)}"
 

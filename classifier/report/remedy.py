@@ -8,19 +8,16 @@ from typing import Final
 from classifier import api
 from classifier.report.failed import failed
 from classifier.report.message import reactivate_command
-from classifier.report.subject import Subject, explainable
+from classifier.report.subject import OUR_DEADLINE, Subject, explainable
 from classifier.state.kinds import KINDS
 from classifier.state.observation import CauseKind, Explanation, State
 
-_ORPHAN: Final = re.compile(r"\S+ \S+ has no live TrainJob.*")
 _PARENT: Final = re.compile(r"\S+ is controlled by (\S+) (\S+)")
 _CHECK: Final = re.compile(r"admission check (\S+) (\S+?)(?::.*)?")
 _UNSCHEDULED: Final = re.compile(r"\d+ of \d+ pods unscheduled: pod (\S+?):.*")
 _WAITING: Final = re.compile(r"pod (\S+) container (\S+) waiting: (\w+).*")
 _GATES: Final = re.compile(r"gated by (.+)|Workload QuotaReserved: AdmissionGated: Admission is gated by: (.+)")
 _UNRESERVED: Final = "Workload QuotaReserved: "
-#: How the detail of a wait begins that our own deadline ended (§C5).
-OUR_DEADLINE: Final = "admission deadline exceeded: "
 _MISSING: Final = re.compile(r"no (\S+)")
 _BAD_IMAGE: Final = {
     "ErrImagePull",
@@ -36,12 +33,11 @@ _BAD_IMAGE: Final = {
 def next_steps(explanation: Explanation) -> list[str]:
     """At least one line, whatever the explanation says."""
     subject = Subject.of(explanation)
-    if explanation.observation.foreign:
-        if subject.match(_ORPHAN):
-            return list(_orphan(subject))
-        parent = subject.match(_PARENT)
-        if parent:
-            return [_explain_parent(subject, parent[1], parent[2])]
+    if subject.orphan:
+        return list(_orphan(subject))
+    parent = subject.match(_PARENT) if explanation.observation.foreign else None
+    if parent:
+        return [_explain_parent(subject, parent[1], parent[2])]
     elsewhere = subject.starts("managed by ")
     if elsewhere is not None:
         return [f"look where it runs: it is {elsewhere}, and little of it can be seen in this cluster"]
@@ -92,7 +88,10 @@ def _suspended(subject: Subject) -> Iterator[str]:
     elif kind is CauseKind.TIMEOUT:
         yield "it ran longer than it may: raise the label kueue.x-k8s.io/max-exec-time-seconds and submit it again"
     elif kind is CauseKind.NO_CAPACITY:
-        yield f"find out whether it can ever fit: {subject.judge or subject.look}"
+        if subject.judge:
+            yield f"find out whether it can ever fit: {subject.judge}"
+        else:
+            yield f"see what it lacked room for: {subject.look}"
     elif kind is CauseKind.REJECTED:
         yield f"ask whoever runs {_checks(subject)} what is wrong with the job, then submit it again"
     else:
@@ -155,7 +154,7 @@ def _pending(subject: Subject) -> Iterator[str]:
     elif reserved.startswith(f"{_UNRESERVED}Suspended"):
         yield f"ask the administrators of {subject.queue}: it is stopped or not ready"
     elif reserved:
-        yield f"it waits for quota in {subject.queue}; since when and until when: {subject.look}"
+        yield f"it waits for quota in {subject.queue}; more about that: {subject.look}"
         if subject.judge:
             yield f"whether it can ever fit: {subject.judge}"
     else:

@@ -11,6 +11,9 @@ from classifier.scope import BOUNDED
 from classifier.state.kinds import KINDS
 from classifier.state.observation import CauseKind, Explanation, Observation, Ref
 
+#: How the detail of a wait begins that our own deadline ended (§C5).
+OUR_DEADLINE: Final = "admission deadline exceeded: "
+_ORPHAN: Final = re.compile(r"\S+ \S+ has no live TrainJob.*")
 _RANKS: Final = "other ranks: "
 _NEXT_RANK: Final = re.compile(rf", (?=\S+ (?:{'|'.join(CauseKind)}) \()")
 
@@ -58,6 +61,11 @@ class Subject(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> CauseKind:
         return self.explanation.observation.cause.kind
+
+    @property
+    def orphan(self) -> bool:
+        """What outlives its TrainJob (§C13)."""
+        return self.observation.foreign and self.match(_ORPHAN) is not None
 
     # --- what the detail says -------------------------------------------------------------------------------------
 

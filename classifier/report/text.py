@@ -10,9 +10,9 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def cut(text: str, length: int, hint: str = "; -o json has all") -> str:
+def cut(text: str, length: int) -> str:
     """No more than that many characters of it, with a word about where the rest is."""
-    return text if len(text) <= length else f"{text[:length].rstrip()} …{hint}"
+    return text if len(text) <= length else f"{text[:length].rstrip()} …; -o json has all"
 
 
 def handful(items: Iterable[str], most: int | None) -> list[str]:

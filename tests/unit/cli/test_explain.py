@@ -171,9 +171,9 @@ def test_O2_the_lines_of_a_job_with_orphans(muster: Muster, write: Write) -> Non
     assert (ran.code, ran.err) == (0, "")
     heads = [line for line in ran.out.splitlines() if line and not line.startswith(" ")]
     assert heads == [
-        "… TrainJob ns/train-4: running: it runs, and nothing speaks against it",
-        "✗ JobSet ns/train-3: running (unknown): no known cause",
-        "✗ Pod ns/p0: running (unknown): no known cause",
+        "… TrainJob ns/train-4: running: it may run, but nothing of it is there yet",
+        "· JobSet ns/train-3: running (unknown): left behind by a job that is gone",
+        "· Pod ns/p0: running (unknown): left behind by a job that is gone",
     ]
     assert "  foreign:   JobSet train-3 has no live TrainJob, its owner was uid tj-0" in ran.out
     assert "kubectl delete jobset train-3 -n ns" in ran.out

@@ -86,7 +86,7 @@ async def test_one_object(server: ApiServer, muster: Muster) -> None:
     assert told["cause"]["detail"] == "Workload QuotaReserved: WaitingForQuota: no quota"
     assert told["seenAt"] == "2026-11-29T10:00:00Z"
     _, lines, _ = await muster("explain", "workload/trainjob-train-3-ab12c")
-    assert lines.startswith("… TrainJob ns/train-3: pending: it waits for its turn\n")
+    assert lines.startswith("… TrainJob ns/train-3: pending: it waits for quota\n")
 
 
 async def test_a_job_with_orphans(server: ApiServer, muster: Muster) -> None:

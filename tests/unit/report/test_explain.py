@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from classifier.instant import MINUTE, SECOND, parse_instant
@@ -78,7 +79,7 @@ def test_a_failure_reads_from_top_to_bottom() -> None:
         "✗ TrainJob team-a/train-3: ended (out-of-memory): memory ran out",
         "  since:     2026-11-29T10:00:00Z, 34m ago",
         "  why:       pod p0: exit code 137 (OOMKilled)",
-        "             other ranks: p1 non-zero-exit (exit code 1: Error; see log)",
+        "             other ranks: p1 non-zero-exit",
         "  evidence:  2026-11-29T10:00:05Z  pod p0  out-of-memory  exit code 137 (OOMKilled)",
         "             undated               pod p1  non-zero-exit  exit code 1: Error; see log",
         "  execution: 3 (admission 2, restart 1)",
@@ -119,7 +120,9 @@ def test_hundreds_of_ranks_are_cut_to_a_handful() -> None:
     lines = screen(ranks(512)).splitlines()
     assert len(lines) < 20
     assert max(map(len, lines)) < 400
-    assert "p3 non-zero-exit (exit code 1), and 508 more; -o json has all" in lines[3]
+    assert (
+        "other ranks: p1 non-zero-exit, p2 non-zero-exit, p3 non-zero-exit, and 508 more; -o json has all" in lines[3]
+    )
     assert lines[4] == "             Nodes could not be read"
     assert f"and {512 - PIECES} more; -o json has all" in screen(ranks(512))
     assert screen(ranks(512), wide=True).count("non-zero-exit") > 1000
@@ -127,7 +130,7 @@ def test_hundreds_of_ranks_are_cut_to_a_handful() -> None:
 
 @pytest.mark.parametrize("text", ["exit code 1: a; b", "exit code 1: (x), p9 unknown (y)); z"])
 def test_messages_that_look_like_the_seams_stay_whole(text: str) -> None:
-    lines = screen(ranks(3, text)).splitlines()
+    lines = screen(ranks(3, text), wide=True).splitlines()
     assert lines[2:5] == [
         f"  why:       pod p0: {text}",
         f"             other ranks: p1 non-zero-exit ({text}), p2 non-zero-exit ({text})",
@@ -139,7 +142,7 @@ def test_ranks_without_evidence_are_told_apart_all_the_same() -> None:
     detail = (
         "pod p0: exit code 1; other ranks: p1 non-zero-exit (exit code 1), p2 preempted (x); Nodes could not be read"
     )
-    lines = screen(explained("running", "non-zero-exit", detail, by="container")).splitlines()
+    lines = screen(explained("running", "non-zero-exit", detail, by="container"), wide=True).splitlines()
     assert lines[3:5] == [
         "             other ranks: p1 non-zero-exit (exit code 1), p2 preempted (x)",
         "             Nodes could not be read",
@@ -232,6 +235,50 @@ def test_each_state_with_each_cause_says_what_it_is_and_what_to_do(state: State,
 )
 def test_the_first_line_says_it_all(explanation: Explanation, first: str) -> None:
     assert explain_lines(explanation, NOW)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("state", "detail", "words"),
+    [
+        ("pending", "Workload Finished: FailedToStart: bad", "✗ Kueue takes it for finished, and will not start it"),
+        ("pending", "no Workload", "… Kueue has not taken it in"),
+        ("pending", "managed by kueue.x-k8s.io/multikueue; no Workload", "… it is run by somebody else"),
+        ("pending", "gated by example.com/budget; no Workload", "… Kueue has not taken it in"),
+        ("pending", "gated by example.com/budget", "… somebody's gate holds it back"),
+        ("pending", "Workload QuotaReserved: AdmissionGated: by x", "… somebody's gate holds it back"),
+        ("pending", "Workload QuotaReserved: Pending: no", "… it waits for quota"),
+        (
+            "pending",
+            "admission check prov Pending: Waiting",
+            "… it has its quota, and waits for an admission check",
+        ),
+        ("pending", "TrainJob deleting since x; no Workload", "… it is being deleted"),
+        ("running", "no JobSet", "… it may run, but nothing of it is there yet"),
+        ("running", "JobSet restarting: x", "… it starts again"),
+        ("running", "managed by kueue.x-k8s.io/multikueue; no JobSet", "… it is run by somebody else"),
+        (
+            "running",
+            "1 of 2 pods unscheduled: pod p0: Unschedulable; pod p1 container c waiting: ErrImagePull",
+            "… it may run, but not all of its pods have a node",
+        ),
+        ("running", "pod p1 container c waiting: ErrImagePull", "… it may run, but a container does not start"),
+        ("running", "Nodes could not be read", "… it runs, and nothing speaks against it"),
+        ("running", "hold 7 is set but the TrainJob is not suspended", "… it runs, and nothing speaks against it"),
+    ],
+)
+def test_the_first_line_tells_a_stall(state: str, detail: str, words: str) -> None:
+    head = explain_lines(explained(state, detail=detail), NOW)[0]
+    assert f"{head[0]} {head.rpartition(': ')[2]}" == words
+
+
+def test_a_single_piece_of_evidence_that_adds_nothing_is_left_out() -> None:
+    told = explained("pending", "preempted", "Workload Evicted: Preempted: by w9", by="workload")
+    piece = Evidence(T0, f"Workload {WORKLOAD}", CauseKind.PREEMPTED, "Evicted: Preempted: by w9")
+    lone = msgspec.structs.replace(told, evidence=(piece,))
+    assert "evidence:" not in screen(lone)
+    assert "evidence:" in screen(lone, wide=True)
+    assert "evidence:" in screen(msgspec.structs.replace(lone, since=T0 + 1))
+    assert "evidence:" in screen(msgspec.structs.replace(lone, evidence=(piece, piece)))
 
 
 # --- what to do next --------------------------------------------------------------------------------------------
@@ -350,6 +397,10 @@ GONE = "FailedJobs: jobset failed; no pod evidence was captured"
         (
             explained("running", "non-zero-exit", "pod p0: exit code 139", by="container"),
             ["SIGSEGV", "kubectl logs p0 -n team-a -c node", "with --previous if"],
+        ),
+        (
+            explained("running", "node-lost", "pod p1: DeletionByPodGC: PodGC: node no longer exists", by="pod"),
+            ["did nothing wrong: its pods are replaced"],
         ),
         # ended
         (explained("ended", "completed", by="trainjob"), ["nothing: it is done"]),
