@@ -17,8 +17,6 @@ from e2e.builders import GPU, Document, Queues
 from e2e.controlplane.cluster import Cluster
 from e2e.wait import eventually
 
-#: Kueue's: gates of a job, to be removed by those who put them there.
-GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
 #: Keeps an object that was deleted, as an unreachable node or a slow finalizer would.
 HOLD: Final = "e2e.muster.dev/hold"
 #: Seconds for several controllers to agree, on a busy machine.
@@ -117,7 +115,8 @@ class Life:
 
             async def alone(name: str = deaths.name(pod)) -> bool:
                 current = await view.read(self.client, api.PODS, self.queues.namespace, name)
-                return current["metadata"]["finalizers"] == [HOLD]
+                finalizers: list[str] = current["metadata"]["finalizers"]
+                return finalizers == [HOLD]
 
             await eventually(alone, PATIENCE, what=f"nobody else holds {deaths.name(pod)}")
             await self.patch(api.PODS, deaths.name(pod), {"metadata": {"finalizers": None}})

@@ -15,7 +15,7 @@ from e2e.autoscaler import ATOMIC, Autoscaler, NodeGroup, Settings
 from e2e.builders import GPU, Document, Queues
 from e2e.conftest import Invariants, further_cluster
 from e2e.controlplane.cluster import Cluster
-from e2e.lives import GATED_BY, PATIENCE, Life, no_room, pool
+from e2e.lives import PATIENCE, Life, no_room, pool
 from e2e.wait import eventually
 
 pytestmark = pytest.mark.usefixtures("ns")
@@ -67,11 +67,11 @@ async def taken(cluster: Cluster, queues: Queues, *, priority: str | None = None
 async def test_from_the_gate_to_its_completion(cluster: Cluster, names: Queues, life: Life) -> None:
     async with pool(cluster, names, gpus=2):
         async with taken(cluster, names):
-            await life.submit(annotations={GATED_BY: trainjobs.P + "open"})
+            await life.submit(annotations={api.ADMISSION_GATED_BY: trainjobs.P + "open"})
             # Without waiting: the gate is read from the TrainJob alone, whatever Kueue has made of it.
             assert (await life.said()).observation.state is State.GATED
             await life.says(State.GATED)
-            await life.patch(api.TRAIN_JOBS, life.name, {"metadata": {"annotations": {GATED_BY: None}}})
+            await life.patch(api.TRAIN_JOBS, life.name, {"metadata": {"annotations": {api.ADMISSION_GATED_BY: None}}})
             await life.says(State.PENDING, detail=no_room(names, 1))
         for pod in await life.runs():
             await life.dies(pod, deaths.exits(0))
@@ -81,7 +81,7 @@ async def test_from_the_gate_to_its_completion(cluster: Cluster, names: Queues, 
 
 async def test_another_ones_gate_is_told_and_nothing_more(cluster: Cluster, names: Queues, life: Life) -> None:
     async with pool(cluster, names, gpus=2):
-        await life.submit(annotations={GATED_BY: "example.com/budget"})
+        await life.submit(annotations={api.ADMISSION_GATED_BY: "example.com/budget"})
         gated = "Workload QuotaReserved: AdmissionGated: Admission is gated by: example.com/budget"
         await life.says(State.PENDING, detail=gated)
 
@@ -338,7 +338,9 @@ def _ended_at(pod: Document) -> str:
     return at
 
 
-async def test_trainers_own_deadline(cluster: Cluster, names: Queues, life: Life) -> None:
+async def test_trainers_own_deadline(cluster: Cluster, names: Queues) -> None:
+    """Trainer deletes the JobSet at once; whatever its pods are called until they are gone, the verdict stands."""
+    life = Life(cluster, names, alone=False)
     async with pool(cluster, names, gpus=2):
         await life.submit(activeDeadlineSeconds=1)
         words = "DeadlineExceeded: TrainJob exceeded its active deadline"
