@@ -115,6 +115,11 @@ def test_C8_of_several_step_containers_the_earliest_is_told() -> None:
     assert plain(TJ(FAILED), JS(), dead).observe().cause.detail == "pod p0: container launcher exit code 2"
 
 
+def test_C8_of_several_step_containers_one_without_a_date_comes_last() -> None:
+    dead = pod("p0").failed().exit(137, "ContainerStatusUnknown", at="-").exit(2, of="launcher")
+    assert plain(TJ(FAILED), JS(), dead).observe().cause.detail == "pod p0: container launcher exit code 2"
+
+
 def test_C8_a_side_containers_end_is_no_finding() -> None:
     dead = pod("p0").failed().exit(9, of="sidecar")
     assert plain(TJ(FAILED), JS(), dead).observe().cause.detail.endswith("no pod evidence was captured")
