@@ -12,7 +12,7 @@ def printable(text: str) -> str:
 
 def cut(text: str, length: int) -> str:
     """No more than that many characters of it, with a word about where the rest is."""
-    return text if len(text) <= length else f"{text[:length].rstrip()} …; -o json has all"
+    return text if len(text) <= length else f"{text[:length].rstrip()} …; -o wide has all"
 
 
 def handful(items: Iterable[str], most: int | None) -> list[str]:
@@ -20,4 +20,4 @@ def handful(items: Iterable[str], most: int | None) -> list[str]:
     listed = list(items)
     if most is None or len(listed) <= most:
         return listed
-    return [*listed[:most], f"and {len(listed) - most} more; -o json has all"]
+    return [*listed[:most], f"and {len(listed) - most} more; -o wide has all"]

@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from classifier import api
-from tests.schemas import check_schema
+from classifier.cli.target import EXPLAINED
+from classifier.state import CauseKind, State
+from tests.schemas import SCHEMAS, check_schema
 from tests.unit.cli.conftest import WORLD, Muster, gang, waiting
 from tests.unit.state import test_vectors_ended, test_vectors_orphans, test_vectors_running, test_vectors_stopped
 from tests.unit.state.builders import (
@@ -346,6 +348,27 @@ def test_help_says_how(muster: Muster) -> None:
     assert own.code == 0
     for word in ("--captured", "--no-nodes", "--mode", "--prefix", "--capacity-check", "trainjob/train-3"):
         assert word in own.out
+
+
+def test_the_example_of_the_documentation(muster: Muster, write: Write) -> None:
+    ranks = [pod(f"train-3-node-0-{i}").run(1, 1).failed() for i in range(3)]
+    ranks[0].exit(1, at="10:00:07", said="NCCL communicator was aborted")
+    ranks[1].exit(137, "OOMKilled", at="10:00:05")
+    ranks[2].exit(1, at="10:00:08", said="NCCL communicator was aborted")
+    job = TJ("Failed=True/FailedJobs@10:00:12: jobset failed")
+    admitted = WL("QuotaReserved=True/QuotaReserved", "Admitted=True/Admitted")
+    told: list[Told[Any]] = [job, JS(), admitted, *ranks]
+    things = [thing.metadata(namespace="team-a") for thing in told]
+    dump = write("dump.yaml", *dumped(*things))
+    ran = muster("explain", "trainjob/train-3", "-n", "team-a", "-f", dump, "--now", "2026-11-29T10:34:12Z")
+    text = (SCHEMAS.parent / "cli.md").read_text("utf-8")
+    assert f"$ muster explain trainjob/train-3 -n team-a\n{ran.out}```\n" in text
+
+
+def test_the_documentation_names_every_kind_state_and_cause() -> None:
+    text = (SCHEMAS.parent / "cli.md").read_text("utf-8")
+    for name in (*State, *CauseKind, *(resource.kind.lower() for resource in EXPLAINED.values())):
+        assert f"`{name}" in text, name
 
 
 # --- beside status ----------------------------------------------------------------------------------------------

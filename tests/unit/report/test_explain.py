@@ -121,10 +121,10 @@ def test_hundreds_of_ranks_are_cut_to_a_handful() -> None:
     assert len(lines) < 20
     assert max(map(len, lines)) < 400
     assert (
-        "other ranks: p1 non-zero-exit, p2 non-zero-exit, p3 non-zero-exit, and 508 more; -o json has all" in lines[3]
+        "other ranks: p1 non-zero-exit, p2 non-zero-exit, p3 non-zero-exit, and 508 more; -o wide has all" in lines[3]
     )
     assert lines[4] == "             Nodes could not be read"
-    assert f"and {512 - PIECES} more; -o json has all" in screen(ranks(512))
+    assert f"and {512 - PIECES} more; -o wide has all" in screen(ranks(512))
     assert screen(ranks(512), wide=True).count("non-zero-exit") > 1000
 
 
@@ -152,9 +152,9 @@ def test_ranks_without_evidence_are_told_apart_all_the_same() -> None:
 def test_long_parts_and_many_parts_are_cut() -> None:
     long = screen(explained("pending", detail="Workload QuotaReserved: Pending: " + "x" * 2000))
     assert max(map(len, long.splitlines())) < LENGTH + 50
-    assert "…; -o json has all" in long
+    assert "…; -o wide has all" in long
     many = screen(explained("pending", detail="; ".join(f"part {i}" for i in range(50))))
-    assert f"and {50 - PARTS} more; -o json has all" in many
+    assert f"and {50 - PARTS} more; -o wide has all" in many
     assert "part 49" in screen(explained("pending", detail="; ".join(f"part {i}" for i in range(50))), wide=True)
 
 
