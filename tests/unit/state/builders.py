@@ -85,6 +85,15 @@ class Told(Builder[T]):
     def uid(self, uid: str) -> Self:
         return self.metadata(uid=uid)
 
+    def born(self, at: str) -> Self:
+        return self.metadata(creationTimestamp=time(at))
+
+    def only_metadata(self) -> Self:
+        """Without spec and status."""
+        self._raw.pop("spec", None)
+        self._raw.pop("status", None)
+        return self
+
     def done(self) -> T:
         return msgspec.json.decode(msgspec.json.encode(self._raw), type=self._struct)
 

@@ -11,7 +11,7 @@ from classifier.state.observation import CauseKind, State
 from tests.graphs.graph import VIEWS
 from tests.graphs.heap import heap
 from tests.graphs.heap_laws import check_heap
-from tests.graphs.laws import check
+from tests.graphs.laws import check, look
 from tests.graphs.making import graph
 
 BLOCK = 250
@@ -46,7 +46,7 @@ def test_the_same_seed_makes_the_same_graph() -> None:
 
 
 def test_the_graphs_reach_every_state_and_every_cause() -> None:
-    said = [check(graph(seed)).observation for seed in range(10_000, 11_500)]
+    said = [look(graph(seed)).said.observation for seed in range(10_000, 11_500)]
     assert {observation.state for observation in said} == set(State)
     assert {observation.cause.kind for observation in said} == set(CauseKind)
     assert {observation.foreign for observation in said} == {True, False}

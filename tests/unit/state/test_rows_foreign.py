@@ -90,6 +90,23 @@ ROWS = [
         kueue(TJ(), JS(), WL(name="wl-a", uid="a").owner("tj-0").inactive(), WL(name="wl-b", uid="b").admitted()),
         "more than one Workload: wl-a, wl-b",
     ),
+    *(
+        foreign(
+            f"7 of several it controls the oldest decides, {name}",
+            kueue(
+                TJ(),
+                JS(),
+                WL(name="wl-a", uid="a").admitted().born(young),
+                WL(name="wl-b", uid="b").admitted().has("Evicted=True/Deactivated: b decides").born(old),
+            ),
+            "more than one Workload: wl-a, wl-b; Workload Evicted: Deactivated: b decides",
+        )
+        for name, young, old in (
+            ("by its instant", "10:00:01", "10:00:00"),
+            ("whatever its time zone", "2026-11-29T10:00:01Z", "2026-11-29T11:00:00+01:00"),
+            ("one without a time last", "", "10:00:00"),
+        )
+    ),
     own("6 7 plain mode asks no Workload", plain(TJ(), JS(), WL().owner("tj-0"), WL(name="wl-a", uid="a"))),
     foreign(
         "8 another JobSet's name",

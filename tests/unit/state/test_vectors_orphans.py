@@ -119,6 +119,16 @@ ROWS = [
     ("C13 failed JobSet", [left().has("Failed=True/FailedJobs")], [orphan(ended, "JobSet", "train-3", NO_JOBSET)]),
     ("C13 suspended JobSet", [left().suspend()], [orphan(suspended, "JobSet", "train-3", NO_JOBSET)]),
     (
+        "C13 JobSet with a status that is no end",
+        [left().has("StartupPolicyCompleted=True/X", "Completed=False/X", "Failed=Unknown/X")],
+        [orphan(pending, "JobSet", "train-3", NO_JOBSET)],
+    ),
+    (
+        "C13 JobSet of which nothing but the metadata is there",
+        [left().only_metadata()],
+        [orphan(pending, "JobSet", "train-3", NO_JOBSET)],
+    ),
+    (
         "C13 ended before suspended",
         [left().suspend().has("Completed=True/AllJobsCompleted")],
         [orphan(ended, "JobSet", "train-3", NO_JOBSET)],
