@@ -77,7 +77,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         return other is not None and msgspec.structs.replace(self, seen_at=other.seen_at) == other
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class Evidence(msgspec.Struct, frozen=True, gc=False):
     """One thing seen that speaks for the cause. ``at`` in milliseconds, None where it bears no date."""
 
     at: int | None
