@@ -112,7 +112,7 @@ def _stopped_by_people(subject: Subject) -> Iterator[str]:
         yield f"to let it go on, a batch administrator runs: {_reactivate(subject)}"
     else:
         yield "ask whoever has stopped it, an administrator perhaps"
-        if subject.ref.kind != "Pod":
+        if subject.kind_in_api != "Pod":
             patch = subject.kubectl("patch", subject.ref.kind, subject.ref.name)
             yield f"to let it go on: {patch} --type=merge -p {_resumed(subject.ref.kind)}"
 

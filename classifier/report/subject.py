@@ -91,8 +91,13 @@ class Subject(msgspec.Struct, frozen=True):
         return f"kubectl {verb} {shlex.quote(kind.lower())} {shlex.quote(name)}{self.inside}"
 
     @property
+    def kind_in_api(self) -> str:
+        """A group of pods goes by the name of one of them."""
+        return "Pod" if self.ref.kind == "PodGroup" else self.ref.kind
+
+    @property
     def describe(self) -> str:
-        return self.kubectl("describe", self.ref.kind, self.ref.name)
+        return self.kubectl("describe", self.kind_in_api, self.ref.name)
 
     @property
     def look(self) -> str:

@@ -1,9 +1,12 @@
 """What people read about an explained object: every state, every cause, and what to do next."""
 
+import re
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from classifier.instant import MINUTE, SECOND, parse_instant
 from classifier.report.encode import observation_json
@@ -436,6 +439,12 @@ GONE = "FailedJobs: jobset failed; no pod evidence was captured"
             explained("ended", "unknown", "pod p1: exit code 137 (Unknown)"),
             ["kubectl describe pod p1", "kubectl logs p1"],
         ),
+        # groups of pods
+        (
+            explained("ended", "unknown", "PodsFailed: x", kind="PodGroup", name="p0"),
+            ["kubectl describe pod p0 -n team-a"],
+        ),
+        (explained("suspended", admin_held=True, workload="", kind="PodGroup"), ["ask whoever has stopped it"]),
         # not what it seems
         (
             explained("running", detail="managed by kueue.x-k8s.io/multikueue; no JobSet"),
@@ -469,6 +478,41 @@ def test_a_job_that_never_restarts_needs_no_previous_log() -> None:
 def test_names_are_quoted_for_the_shell() -> None:
     steps = "\n".join(next_steps(explained("ended", "unknown", GONE, name="a; rm -rf x")))
     assert "describe trainjob 'a; rm -rf x'" in steps
+
+
+TEXTS = st.text(st.sampled_from(";:, ()\x1b\n\u202eabx") | st.characters(), max_size=40) | st.sampled_from(
+    [GONE, CRASHING, LOST, "pod p: x; other ranks: ", "other ranks: p1 unknown (", "; ", "no ", "gated by ", "hold "]
+)
+
+
+@given(data=st.data())
+def test_whatever_it_says_it_is_told(data: st.DataObject) -> None:
+    texts = [data.draw(TEXTS) for _ in range(6)]
+    piece = Evidence(
+        data.draw(st.none() | st.just(T0)), texts[0], data.draw(st.sampled_from(list(CauseKind))), texts[1]
+    )
+    explanation = explained(
+        data.draw(st.sampled_from(list(State))),
+        data.draw(st.sampled_from(list(CauseKind))),
+        data.draw(st.lists(TEXTS, max_size=4).map("; ".join)),
+        by=data.draw(st.sampled_from(["", "workload", "pod", "container", "node"])),
+        kind=texts[2],
+        name=texts[3],
+        workload=texts[4],
+        queue=texts[5],
+        evidence=(piece,) * data.draw(st.integers(0, 9)),
+        foreign=data.draw(st.booleans()),
+        admin_held=data.draw(st.booleans()),
+        hold_instance=data.draw(st.integers(0, 2)),
+    )
+    for wide in (False, True):
+        lines = explain_lines(explanation, NOW, wide=wide)
+        assert all(line.isprintable() for line in lines)
+        assert any(line.startswith("  next:") for line in lines)
+    # Nothing of the detail is lost on the way.
+    shown = "".join(explain_lines(explanation, NOW, wide=True))
+    for word in re.findall("[a-zA-Z0-9]+", explanation.observation.cause.detail):
+        assert word in shown
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------
