@@ -10,8 +10,9 @@ import re
 import shutil
 import time
 from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 import pytest_asyncio
@@ -93,19 +94,26 @@ async def muster(cluster: Cluster) -> AsyncIterator[Muster]:
         yield installed
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def own_cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
-    """A cluster for one test alone, for faults that reach everybody in it. The invariants hold there as well."""
-    folder = _run_folder(_short(request.node.name))
-    async with Cluster(folder) as own:
+@asynccontextmanager
+async def further_cluster(request: pytest.FixtureRequest, name: str, **also: Any) -> AsyncIterator[Cluster]:
+    """One more cluster for as long as the block lasts; ``also``: what it runs beside the rest."""
+    folder = _run_folder(name)
+    failed = request.session.testsfailed
+    async with Cluster(folder, **also) as own:
         _watch(request, own)
-        failed = request.session.testsfailed
         yield own
-        if own.processes["apiserver"].running:
-            await Invariants(own).check()
         request.session.stash[_CLUSTERS].remove(own)
     if request.session.testsfailed == failed:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def own_cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
+    """A cluster for one test alone, for faults that reach everybody in it. The invariants hold there as well."""
+    async with further_cluster(request, _short(request.node.name)) as own:
+        yield own
+        if own.processes["apiserver"].running:
+            await Invariants(own).check()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from classifier.cluster.client import APPLY_PATCH, ApiError, Client
 from e2e.controlplane.manifests import Document
@@ -75,7 +75,7 @@ class Applier:
             limit = asyncio.Semaphore(PARALLEL)
             await together(*(self._one(document, default_namespace, limit) for document in group))
             if group[0]["kind"] == "CustomResourceDefinition":
-                await together(*(self.established(document["metadata"]["name"]) for document in group))
+                await self.served(group)
 
     async def _one(self, document: Document, default_namespace: str, limit: asyncio.Semaphore) -> None:
         async with limit:
@@ -98,16 +98,32 @@ class Applier:
                 if not error.missing:
                     raise
 
-    async def established(self, crd: str, timeout: float = 30) -> None:
-        """Wait until a CRD is established, that is: served."""
+    async def served(self, crds: Iterable[Document], timeout: float = 120) -> None:
+        """Wait until all versions of these CRDs are served.
+
+        Discovery says so; each CRD's own condition would too, but such an object has up to half a megabyte.
+        """
+        missing: dict[str, set[str]] = {}
+        for spec in (crd["spec"] for crd in crds):
+            for version in (each["name"] for each in spec["versions"] if each["served"]):
+                missing.setdefault(f"{spec['group']}/{version}", set()).add(spec["names"]["plural"])
         deadline = time.monotonic() + timeout
         while True:
-            found: dict[str, Any] = json.loads(
-                await self._client.request("GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd}")
-            )
-            conditions = found.get("status", {}).get("conditions") or []
-            if any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
+            for version, plurals in list(missing.items()):
+                plurals -= await self._listed(version)
+                if not plurals:
+                    del missing[version]
+            if not missing:
                 return
             if time.monotonic() >= deadline:
-                raise TimeoutError(f"the CRD {crd} is not established after {timeout:.0f} s: {conditions}")
-            await asyncio.sleep(0.05)
+                raise TimeoutError(f"after {timeout:.0f} s these are not served: {missing}")
+            await asyncio.sleep(0.1)
+
+    async def _listed(self, version: str) -> set[str]:
+        try:
+            listing = json.loads(await self._client.request("GET", f"/apis/{version}"))
+        except ApiError as error:
+            if not error.missing:
+                raise
+            return set()
+        return {entry["name"] for entry in listing["resources"]}

@@ -1,9 +1,9 @@
 """The job kinds whose operators do not run here: their CRDs, read from their modules, and Kueue's integrations.
 
-Kueue makes their Workloads from the objects alone; what an operator would do, a scenario plays (:mod:`e2e.operators`).
+Kueue makes their Workloads from the objects alone; what an operator would do, a scenario plays (:mod:`e2e.played`).
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from e2e.controlplane import manifests
 from e2e.controlplane.context import Context
@@ -61,10 +61,23 @@ FRAMEWORKS: Final = ("pod", *(framework for source in SOURCES for framework in s
 
 
 def crds(context: Context) -> list[Document]:
-    """The CRDs of the kinds above, and no other of their folders."""
+    """The CRDs of the kinds above, and no other of their folders, without their prose: it is three quarters of them."""
     return [
-        crd
+        {**crd, "spec": without_descriptions(crd["spec"])}
         for source in SOURCES
         for crd in manifests.crds(context.modules[source.module] / source.folder)
         if crd["spec"]["group"] == source.group and crd["spec"]["names"]["plural"] in source.frameworks
     ]
+
+
+def without_descriptions(schema: Any, *, names: bool = False) -> Any:
+    """A schema without what it says to people; ``names``: its keys are a user's, so "description" may be a field."""
+    if isinstance(schema, list):
+        return [without_descriptions(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: without_descriptions(value, names=key == "properties" and not names)
+        for key, value in schema.items()
+        if names or key != "description"
+    }
