@@ -207,7 +207,7 @@ def test_a_failed_appwrapper_has_not_ended_while_its_resources_stand() -> None:
 
 def test_an_appwrapper_that_says_no_more_than_failed() -> None:
     ending = ending_of(read(AppWrapper, status={"phase": "Failed"}))
-    assert (ending.kind, ending.words.reason) == (UNKNOWN, "Failed")
+    assert (ending.kind, ending.words.reason, ending.words.true) == (UNKNOWN, "Failed", True)
 
 
 def test_an_appwrapper_succeeds_by_phase() -> None:
@@ -215,7 +215,10 @@ def test_an_appwrapper_succeeds_by_phase() -> None:
     stands = condition("ResourcesDeployed", "Succeeded")
     ending = ending_of(read(AppWrapper, status={"phase": "Succeeded"} | conditions(said, stands)))
     assert (ending.kind, ending.words.message) == (COMPLETED, "2 pods succeeded")
-    assert ending_of(read(AppWrapper, status={"phase": "Succeeded"})).words.reason == "Succeeded"
+    # Without it the phase is all there is: what reserved quota before says nothing of the end.
+    before = condition("QuotaReserved", "Resuming", "Suspend is false")
+    words = ending_of(read(AppWrapper, status={"phase": "Succeeded"} | conditions(before, stands))).words
+    assert (words.reason, words.message, words.true) == ("Succeeded", None, True)
 
 
 @pytest.mark.parametrize("phase", ["", "Suspended", "Resuming", "Running", "Resetting", "Suspending", "Terminating"])
