@@ -168,6 +168,16 @@ def test_who_wins(given: Input, want: Said) -> None:
     assert said(given.observe()) == want
 
 
+def test_C9_pods_of_one_name_are_told_in_one_order() -> None:
+    """A pod that is made anew keeps its name in some kinds; the captured ones may be several."""
+    again = [captured(dead("p0", code=code).uid(f"uid-{code}")) for code in (2, 1, 3)]
+    seen = {
+        plain(TJ(FAILED), JS(), *order).observe().cause.detail for order in (again, again[::-1], again[1:] + again[:1])
+    }
+    others = "p0 non-zero-exit (exit code 2), p0 non-zero-exit (exit code 3)"
+    assert seen == {f"pod p0: exit code 1; other ranks: {others}"}
+
+
 def test_C10_the_execution_is_a_pair() -> None:
     given = plain(TJ(), JS(), pod("p0").run(1, 2), pod("p1").run(2, 1))
     assert given.observe().execution == Execution(2, 1)

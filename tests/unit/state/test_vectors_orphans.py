@@ -124,6 +124,11 @@ ROWS = [
         [orphan(pending, "JobSet", "train-3", NO_JOBSET)],
     ),
     (
+        "C13 JobSet whose pod has no status yet",
+        [left(), stray().only_metadata()],
+        [orphan(pending, "JobSet", "train-3", NO_JOBSET), orphan(pending, "Pod", "p0", NO_POD)],
+    ),
+    (
         "C13 JobSet of which nothing but the metadata is there",
         [left().only_metadata()],
         [orphan(pending, "JobSet", "train-3", NO_JOBSET)],
