@@ -156,6 +156,7 @@ def test_a_rayjob_ends(deployment: str, job: str, reason: str, kind: CauseKind |
     ending = ending_of(read(RayJob, status=status))
     assert (ending.kind, ending.words.reason, ending.words.message) == (kind, told, "said Ray")
     assert ending.words.true
+    assert ending.words.type == deployment
     assert ending.words.last_transition_time == "2026-01-01T11:00:00Z"
 
 
