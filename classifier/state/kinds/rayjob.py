@@ -16,7 +16,7 @@ from classifier.state.kinds.view import FIRST, Ending, KindView, Labels, Selecti
 from classifier.state.observation import CauseKind
 from classifier.state.settings import Settings
 
-#: By reason. Any other is unknown: STOPPED, by somebody in Ray, is neither success nor a crash.
+#: By reason; any other is unknown.
 FAILURES: Final[dict[str, CauseKind | None]] = {
     "DeadlineExceeded": CauseKind.TIMEOUT,
     "PreRunningDeadlineExceeded": CauseKind.TIMEOUT,
@@ -41,6 +41,9 @@ def ending(job: RayJob) -> Ending | None:
     match _deployment(job), status.job_status:
         case "Complete", "SUCCEEDED":
             return Ending(CauseKind.COMPLETED, _words(status))
+        case "Complete", "STOPPED":
+            # Somebody stopped the run in Ray: neither success nor a crash, whatever reason is given.
+            return Ending(CauseKind.UNKNOWN, _words(status))
         case "ValidationFailed", _:
             # On hold for Kueue, since a mended spec would go on. This spec will not.
             return Ending(CauseKind.REJECTED, _words(status))

@@ -117,6 +117,7 @@ def test_a_condition_that_is_not_true_ends_nothing(type_: type[Meta], done: str,
 RAY: list[tuple[str, str, str, CauseKind | None, str]] = [
     ("Complete", "SUCCEEDED", "", COMPLETED, "SUCCEEDED"),
     ("Complete", "STOPPED", "", UNKNOWN, "STOPPED"),
+    ("Complete", "STOPPED", "AppFailed", UNKNOWN, "AppFailed"),
     ("Complete", "FAILED", "", PODS, "FAILED"),
     ("Complete", "RUNNING", "", UNKNOWN, "Complete"),
     ("Complete", "", "", UNKNOWN, "Complete"),
