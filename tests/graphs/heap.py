@@ -58,9 +58,15 @@ def heap(seed: int) -> Heap:
     settings = random_settings(random)
     documents: dict[tuple[str, str, str], Json] = {}
     captured: dict[str, list[Json]] = {}
+    copied = {api.WORKLOADS.kind, api.PODS.kind, api.JOBSETS.kind, api.JOBS.kind, api.RAY_CLUSTERS.kind}
 
     def add(kind: str, raw: Json) -> None:
         documents.setdefault((kind, raw["metadata"].get("namespace", ""), raw["metadata"]["name"]), raw)
+        if kind in copied and chance(random, 0.1):
+            # A manifest that somebody copied to another namespace, labels and owners included.
+            namespace = next(n for n in NAMESPACES if n != raw["metadata"]["namespace"])
+            copy = raw | {"metadata": raw["metadata"] | {"namespace": namespace, "uid": f"copy-{len(documents)}"}}
+            documents.setdefault((kind, namespace, raw["metadata"]["name"]), copy)
 
     for number in range(random.choice((1, 2, 3, 4))):
         # Half of them TrainJobs: those alone leave orphans.

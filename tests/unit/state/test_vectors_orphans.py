@@ -104,6 +104,16 @@ ROWS = [
         [orphan(pending, "JobSet", "train-3", NO_JOBSET)],
     ),
     ("C13 JobSet that nobody controls, while a TrainJob has its name", [TJ(), JS().owner(None)], []),
+    (
+        "C13 JobSet that nobody controls, of a name that no TrainJob has",
+        [JS().owner(None)],
+        [orphan(pending, "JobSet", "train-3", "JobSet train-3 has no live TrainJob")],
+    ),
+    (
+        "C13 pod that says nothing of its submission, beside a TrainJob that says nothing either",
+        [TJ(name="solo").labels(job_id="train"), pod("p0").of_jobset(None, None).dispatch_labels(job_id="train")],
+        [orphan(running, "Pod", "p0", NO_POD, submission=None)],
+    ),
     ("C13 pod by its JobSet's name, for want of the uid", [TJ(), JS(), pod("p0").of_jobset(uid=None)], []),
     (
         "C13 pod of a JobSet whose TrainJob is gone, though another TrainJob has its name",
