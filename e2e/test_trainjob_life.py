@@ -92,7 +92,8 @@ async def empty_pool(cluster: Cluster, queues: Queues) -> AsyncIterator[Autoscal
     pace = Settings(start_delay=0.5, initial_backoff=0.2, max_backoff=0.4, unneeded_time=600, provision_when_ready=True)
     check = queues.cluster_queue
     group = NodeGroup(check, queues.node_labels, {"cpu": "94", GPU: "1", "pods": "110"}, max_nodes=2)
-    more = builders.provisioning(check, class_name=ATOMIC)
+    retry = {"backoffLimitCount": 1, "backoffBaseSeconds": 1, "backoffMaxSeconds": 1}
+    more = builders.provisioning(check, class_name=ATOMIC, retryStrategy=retry)
     async with (
         pool(cluster, queues, gpus=2, nodes=0, checks=[check], more=more),
         Autoscaler(cluster.admin, [group], pace, namespace=queues.namespace) as autoscaler,
@@ -109,6 +110,21 @@ async def test_capacity_that_has_to_be_made_first(cluster: Cluster, names: Queue
         assert told.workload == (await life.workload())["metadata"]["name"]
         autoscaler.faults.no_capacity = False
         await life.runs()
+
+
+async def test_capacity_that_is_refused_for_good(cluster: Cluster, names: Queues, life: Life) -> None:
+    """Kueue asks once more, then deactivates the Workload: nobody did that by hand."""
+    check = names.cluster_queue
+    async with empty_pool(cluster, names) as autoscaler:
+        autoscaler.faults.failed = "OutOfResources"
+        await life.submit()
+        words = (
+            f'The workload is deactivated due to AdmissionCheck in Rejected state: "{check}" '
+            "(the provider gave up: OutOfResources)"
+        )
+        detail = f"Workload Evicted: DeactivatedDueToAdmissionCheck: {words}; Workload QuotaReserved: Pending: {words}"
+        retried = (State.PENDING, CauseKind.NO_CAPACITY)
+        await life.says(State.SUSPENDED, CauseKind.NO_CAPACITY, "workload", detail, over=[PENDING, retried])
 
 
 async def test_a_wait_that_our_deadline_ended(cluster: Cluster, names: Queues, life: Life) -> None:
