@@ -6,9 +6,11 @@ from functools import partial
 from typing import Any, Final
 
 from classifier import api
-from e2e import builders, played, trainjobs
+from e2e import builders, trainjobs
 from e2e.builders import QUEUE_LABEL, Document, Queues
-from e2e.played import RUNS_ON, Hands
+from e2e.played import appwrapper, hands, leaderworkerset, mpijob, ray
+from e2e.played import kubeflow as training
+from e2e.played.hands import RUNS_ON, Hands
 
 #: What each pod asks for.
 Requests = Mapping[str, str]
@@ -31,9 +33,9 @@ class Kind:
     held: Callable[[Document], bool]
     pods: int
     #: What its operator does at once, once Kueue has let it go, and when its pods end.
-    create: Callable[[Hands, Document], Awaitable[None]] = played.nothing
-    start: Callable[[Hands, Document], Awaitable[None]] = played.nothing
-    end: Callable[[Hands, Document, int], Awaitable[None]] = played.fails_or_succeeds
+    create: Callable[[Hands, Document], Awaitable[None]] = hands.nothing
+    start: Callable[[Hands, Document], Awaitable[None]] = hands.nothing
+    end: Callable[[Hands, Document, int], Awaitable[None]] = hands.fails_or_succeeds
     #: Whether Kueue ever calls it finished.
     finishes: bool = True
     #: Its Workloads: one, but for LeaderWorkerSets.
@@ -212,8 +214,8 @@ def _kubeflow(resource: api.Resource, field: str, container_name: str, first: st
         partial(kubeflow, resource, field, container_name, first),
         policy_suspended,
         pods=2,
-        start=partial(played.start_kubeflow, resource),
-        end=partial(played.end_kubeflow, resource),
+        start=partial(training.start, resource),
+        end=partial(training.end, resource),
     )
 
 
@@ -221,14 +223,14 @@ KINDS: Final = (
     Kind(api.JOBS, job, suspended, pods=2),
     Kind(api.TRAIN_JOBS, train_job, suspended, pods=2, suffix="-1"),
     Kind(api.JOBSETS, jobset, suspended, pods=2),
-    Kind(api.RAY_JOBS, ray_job, suspended, pods=3, start=played.start_ray_job, end=played.end_ray_job),
+    Kind(api.RAY_JOBS, ray_job, suspended, pods=3, start=ray.start_job, end=ray.end_job),
     Kind(
         api.RAY_CLUSTERS,
         ray_cluster,
         suspended,
         pods=2,
-        start=played.start_ray_cluster,
-        end=played.crashes,
+        start=ray.start_cluster,
+        end=hands.crashes,
         finishes=False,
     ),
     _kubeflow(api.PYTORCH_JOBS, "pytorchReplicaSpecs", "pytorch", "Master"),
@@ -236,19 +238,19 @@ KINDS: Final = (
     _kubeflow(api.XGBOOST_JOBS, "xgbReplicaSpecs", "xgboost", "Master"),
     _kubeflow(api.PADDLE_JOBS, "paddleReplicaSpecs", "paddle", "Master"),
     _kubeflow(api.JAX_JOBS, "jaxReplicaSpecs", "jax", "Worker"),
-    Kind(api.MPI_JOBS, mpi_job, policy_suspended, pods=2, start=played.start_mpi, end=played.end_mpi),
+    Kind(api.MPI_JOBS, mpi_job, policy_suspended, pods=2, start=mpijob.start, end=mpijob.end),
     Kind(
         api.LEADER_WORKER_SETS,
         leader_worker_set,
         never,
         pods=4,
-        create=played.create_leader_worker_set,
-        start=played.start_leader_worker_set,
-        end=played.crashes,
+        create=leaderworkerset.create,
+        start=leaderworkerset.start,
+        end=hands.crashes,
         finishes=False,
         workloads=2,
     ),
-    Kind(api.APP_WRAPPERS, app_wrapper, suspended, pods=2, start=played.start_app_wrapper, end=played.end_app_wrapper),
+    Kind(api.APP_WRAPPERS, app_wrapper, suspended, pods=2, start=appwrapper.start, end=appwrapper.end),
     Kind(api.PODS, pod, gated, pods=1),
     Kind(api.PODS, pod_group, gated, pods=2, end=end_group, called="PodGroup", suffix="-0"),
 )

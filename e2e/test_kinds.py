@@ -5,12 +5,9 @@ The other kinds are their CRDs alone: what their operators would do is played (:
 containers end (:mod:`e2e.deaths`). All objects live at once, chapter by chapter; a test looks at one kind in one.
 """
 
-import asyncio
-import itertools
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import AsyncIterator
+from typing import Any, Final, TypeVar
 
 import msgspec
 import pytest
@@ -18,172 +15,29 @@ import pytest_asyncio
 
 from classifier import api
 from classifier.cluster.backend import Backend
-from classifier.cluster.client import MERGE_PATCH
-from classifier.instant import format_instant
 from classifier.objects import Pod
-from classifier.state import CauseKind, Explanation, Settings, State
+from classifier.state import CauseKind, Settings, State
 from classifier.state.gather import group_of
 from classifier.state.kinds import KINDS as VIEWS
 from classifier.state.kinds import podgroup
-from e2e import builders, kinds, played, view
-from e2e.builders import Document, Queues
+from e2e import builders, kinds, view
+from e2e.builders import Document
+from e2e.chapters import BAD, GOOD, LATE, POLL, QUEUES, Chapter, Life, Seen, Stage
 from e2e.conftest import Invariants, further_cluster
 from e2e.controlplane.chart import Muster
-from e2e.controlplane.cluster import Cluster
 from e2e.kinds import Kind
+from e2e.played import appwrapper
+from e2e.played.hands import Hands
 from e2e.wait import eventually
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("nothing_forbidden")]
 
 T = TypeVar("T")
 
-QUEUES: Final = Queues("kinds", "queue", "kinds", "kinds")
-#: What becomes of the three objects of each kind.
-GOOD, BAD, LATE = "good", "bad", "late"
 EXIT_CODE: Final = 3
-#: Seconds. There are many who wait.
-POLL: Final = 0.3
 each_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.id)
 finishing = pytest.mark.parametrize("kind", [k for k in kinds.KINDS if k.finishes], ids=lambda kind: kind.id)
 endless = pytest.mark.parametrize("kind", [k for k in kinds.KINDS if not k.finishes], ids=lambda kind: kind.id)
-
-
-# --- one object -----------------------------------------------------------------------------------------------------
-
-
-class Seen(NamedTuple):
-    """An object at one moment: what Muster says of it, and what there is."""
-
-    explanation: Explanation
-    objects: list[Document]  # the one that is asked about first
-    workloads: list[Document]
-
-
-class Life:
-    """One object, or one group of pods."""
-
-    def __init__(self, stage: "Stage", kind: Kind, fate: str, number: int) -> None:
-        self.stage = stage
-        self.kind = kind
-        self.name = f"{kind.id}-{fate}"
-        # Each has a size of its own: of Workloads of one shape Kueue looks at one, and says nothing on the others.
-        self.documents = kind.make(self.name, QUEUES, {"cpu": "1", "memory": f"{1000 + number}Mi"})
-
-    async def create(self) -> None:
-        await self.stage.cluster.applier.apply(self.documents)
-        await self.kind.create(self.stage.hands, await self.read())
-
-    async def read(self) -> Document:
-        """The object that is asked about."""
-        return await view.read(self.stage.client, self.kind.resource, QUEUES.namespace, self.kind.asked(self.name))
-
-    async def objects(self) -> list[Document]:
-        names = [document["metadata"]["name"] for document in self.documents]
-        return [await view.read(self.stage.client, self.kind.resource, QUEUES.namespace, name) for name in names]
-
-    async def workloads(self) -> list[Document]:
-        """As many as Kueue makes: by the job's UID, or the group's name."""
-        objects = await self.objects()
-        if self.kind.called:
-            found = [await view.read(self.stage.client, api.WORKLOADS, QUEUES.namespace, self.name)]
-        else:
-            mine = f"{api.JOB_UID}={objects[0]['metadata']['uid']}"
-            found = await view.every(self.stage.client, api.WORKLOADS, QUEUES.namespace, mine)
-        assert len(found) == self.kind.workloads, [workload["metadata"]["name"] for workload in found]
-        owners = {owner["uid"] for workload in found for owner in workload["metadata"]["ownerReferences"]}
-        assert {each["metadata"]["uid"] for each in objects} <= owners
-        return found
-
-    async def have(self, *conditions: tuple[str, str]) -> list[Document]:
-        """Its Workloads, once all of them have these conditions."""
-
-        async def true() -> list[Document]:
-            workloads = await self.workloads()
-            for workload in workloads:
-                for type_, status in conditions:
-                    found = view.condition(workload, type_)
-                    assert found is not None, f"{workload['metadata']['name']} has no {type_}"
-                    assert found["status"] == status, found
-            return workloads
-
-        return await eventually(true, timeout=60, poll=POLL, what=f"{self.name}: {conditions}")
-
-    async def refused(self) -> None:
-        """Once Kueue has said of one of its Workloads that it does not fit."""
-
-        async def said() -> bool:
-            return any(view.condition(workload, api.QUOTA_RESERVED) for workload in await self.workloads())
-
-        await eventually(said, timeout=60, poll=POLL, what=f"{self.name} was looked at")
-
-    async def seen(self) -> Seen:
-        """What is said of it while nothing moves."""
-
-        async def still() -> Seen:
-            before = await self.objects(), await self.workloads()
-            explanation = await self.stage.backend.inspect(self.kind.resource, self.kind.asked(self.name))
-            after = await self.objects(), await self.workloads()
-            assert before == after, f"{self.name} moves"
-            assert explanation is not None, f"{self.name} is not found"
-            return Seen(explanation, *after)
-
-        return await eventually(still, timeout=60, poll=POLL)
-
-    async def commit(self) -> None:
-        """End its wait as the controller does: one write a Workload, guarded by its version."""
-        for workload in await self.workloads():
-            meta = workload["metadata"]
-            now = format_instant(self.stage.client.time.now())
-            body = {
-                "metadata": {
-                    "annotations": {api.COMMITTED: f"{now} attempt=1 uid={meta['uid']}"},
-                    "resourceVersion": meta["resourceVersion"],
-                },
-                "spec": {"active": False},
-            }
-            path = api.WORKLOADS.path(QUEUES.namespace, meta["name"])
-            await self.stage.client.request("PATCH", path, body=body, content_type=MERGE_PATCH)
-
-
-@dataclass
-class Stage:
-    """Where they all live."""
-
-    cluster: Cluster
-    hands: played.Hands
-    backend: Backend
-
-    def __post_init__(self) -> None:
-        self.client = self.cluster.admin
-        numbers = itertools.count()
-        self.lives = {
-            (kind.id, fate): Life(self, kind, fate, next(numbers)) for kind in kinds.KINDS for fate in (GOOD, BAD, LATE)
-        }
-
-    async def quota(self, amount: int) -> None:
-        quota: dict[str, str | int] = {"cpu": amount, "memory": f"{amount}Gi"}
-        queue = builders.cluster_queue(QUEUES.cluster_queue, {QUEUES.flavor: quota})
-        await self.cluster.applier.apply([queue])
-
-
-class Chapter(Generic[T]):
-    """What came of one step, for each object that took it; one that failed fails its own test alone."""
-
-    def __init__(self, outcomes: dict[tuple[str, str], T | BaseException]) -> None:
-        self._outcomes = outcomes
-
-    @classmethod
-    async def of(cls, stage: Stage, step: Callable[[Life], Awaitable[T]], *fates: str) -> "Chapter[T]":
-        """Everybody at once."""
-        lives = {key: life for key, life in stage.lives.items() if key[1] in fates}
-        outcomes = await asyncio.gather(*(step(life) for life in lives.values()), return_exceptions=True)
-        return cls(dict(zip(lives, outcomes, strict=True)))
-
-    def __getitem__(self, key: tuple[str, str]) -> T:
-        outcome = self._outcomes[key]
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return outcome
 
 
 # --- the chapters ---------------------------------------------------------------------------------------------------
@@ -193,7 +47,7 @@ class Chapter(Generic[T]):
 async def stage(request: pytest.FixtureRequest) -> AsyncIterator[Stage]:
     """A cluster of its own with every kind, Muster in it, a queue without quota and nodes enough."""
     async with further_cluster(request, "kinds", trainer=True, kinds=True) as cluster, Muster(cluster):
-        hands = played.Hands(cluster.admin, QUEUES.namespace)
+        hands = Hands(cluster.admin, QUEUES.namespace)
         made = Stage(cluster, hands, Backend(cluster.admin, QUEUES.namespace, Settings()))
         await cluster.applier.apply([builders.namespace(QUEUES.namespace)])
         await made.quota(0)
@@ -277,11 +131,21 @@ async def ended(stage: Stage, running: Chapter[Seen]) -> Chapter[Seen]:
         good = life.name.endswith(GOOD)
         if life.kind.finishes or not good:
             await life.kind.end(stage.hands, await life.read(), 0 if good else EXIT_CODE)
-        if life.kind.finishes and life.kind.resource != api.APP_WRAPPERS:
+        # A failed AppWrapper still has what it deployed, and its quota.
+        if life.kind.finishes and (good or life.kind.resource != api.APP_WRAPPERS):
             await life.have((api.FINISHED, "True"))
         return await life.seen()
 
     return await Chapter.of(stage, step, GOOD, BAD)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def cleaned(stage: Stage, ended: Chapter[Seen]) -> Seen:
+    """The AppWrapper that failed, once it has deleted what it deployed."""
+    life = stage.lives["appwrapper", BAD]
+    await appwrapper.clean(stage.hands, await life.read())
+    await life.have((api.FINISHED, "True"))
+    return await life.seen()
 
 
 # --- what is so at any time -----------------------------------------------------------------------------------------
@@ -292,7 +156,7 @@ def read_as(document: Document, type_: type[T]) -> T:
 
 
 def agrees_with_kueue(kind: Kind, seen: Seen, *, held: bool) -> None:
-    """Our reading of the object's lever is Kueue's."""
+    """Our reading of the object's lever is Kueue's, and so is what has ended and what runs."""
     assert [kind.held(each) for each in seen.objects] == [held] * len(seen.objects)
     if kind.called:
         group = group_of(read_as(each, Pod) for each in seen.objects)
@@ -301,10 +165,15 @@ def agrees_with_kueue(kind: Kind, seen: Seen, *, held: bool) -> None:
     else:
         of_kind = VIEWS[kind.resource.group, kind.resource.kind]
         assert of_kind.suspended(read_as(seen.objects[0], of_kind.type_)) is held
-    ref = seen.explanation.observation.ref
-    assert (ref.kind, ref.namespace) == (kind.kind, QUEUES.namespace)
-    assert not seen.explanation.observation.foreign, seen.explanation.observation.cause.detail
+    observation = seen.explanation.observation
+    assert (observation.state == State.ENDED) is all(view.is_true(w, api.FINISHED) for w in seen.workloads)
+    if observation.state != State.ENDED:
+        admitted = all(view.is_true(workload, api.ADMITTED) for workload in seen.workloads)
+        assert (observation.state == State.RUNNING) is (admitted and not held)
+    assert (observation.ref.kind, observation.ref.namespace) == (kind.kind, QUEUES.namespace)
+    assert not observation.foreign, observation.cause.detail
     assert seen.explanation.workload in {workload["metadata"]["name"] for workload in seen.workloads}
+    assert observation.same(seen.behind.observation), seen.behind.observation
 
 
 def words(workload: Document, type_: str) -> str:
@@ -379,16 +248,46 @@ async def test_it_succeeds(ended: Chapter[Seen], kind: Kind) -> None:
     assert (view.condition(workload, api.FINISHED) or {})["reason"] == "Succeeded"
 
 
+def fails_of_its_pod(kind: Kind, seen: Seen, state: State) -> None:
+    assert told(seen) == (state, CauseKind.NON_ZERO_EXIT, "container")
+    first = seen.explanation.observation.cause.detail.split("; ")[0]
+    assert re.fullmatch(rf"pod {kind.id}-bad\S*: (container \S+ )?exit code {EXIT_CODE}", first), first
+    agrees_with_kueue(kind, seen, held=False)
+
+
 @finishing
 async def test_it_fails_of_what_its_pod_did(ended: Chapter[Seen], kind: Kind) -> None:
     seen = ended[kind.id, BAD]
     if kind.resource == api.APP_WRAPPERS:
+        # Failed, says its phase; Kueue waits for its resources to go.
+        assert seen.objects[0]["status"]["phase"] == "Failed"
+        fails_of_its_pod(kind, seen, State.RUNNING)
         return
-    assert told(seen) == (State.ENDED, CauseKind.NON_ZERO_EXIT, "container")
-    first = seen.explanation.observation.cause.detail.split("; ")[0]
-    assert re.fullmatch(rf"pod {kind.id}-bad\S*: (container \S+ )?exit code {EXIT_CODE}", first), first
-    agrees_with_kueue(kind, seen, held=False)
+    fails_of_its_pod(kind, seen, State.ENDED)
     (workload,) = seen.workloads
     # A group that has ended is a success to Kueue, however its pods did.
     reason = "Succeeded" if kind.called else "Failed"
     assert (view.condition(workload, api.FINISHED) or {})["reason"] == reason
+
+
+async def test_an_app_wrapper_that_failed_has_ended_when_its_resources_are_gone(cleaned: Seen) -> None:
+    """With its pods went what they could have told."""
+    assert told(cleaned) == (State.ENDED, CauseKind.UNKNOWN, "")
+    detail = "FailedComponent: Found 1 failed components; no pod evidence was captured"
+    assert cleaned.explanation.observation.cause.detail == detail
+    agrees_with_kueue(next(kind for kind in kinds.KINDS if kind.id == "appwrapper"), cleaned, held=False)
+
+
+@endless
+async def test_it_never_ends(ended: Chapter[Seen], kind: Kind) -> None:
+    """A container that ends is started again: the object runs on, with a cause."""
+    assert told(ended[kind.id, GOOD]) == (State.RUNNING, CauseKind.NONE, "")
+    agrees_with_kueue(kind, ended[kind.id, GOOD], held=False)
+    fails_of_its_pod(kind, ended[kind.id, BAD], State.RUNNING)
+
+
+async def test_what_operators_make_of_an_object_is_not_queued_itself(stage: Stage, ended: Chapter[Seen]) -> None:
+    """A RayJob's RayCluster, launchers, submitters, wrapped Jobs: Kueue made Workloads of the objects alone."""
+    everything = await view.every(stage.client, api.WORKLOADS, QUEUES.namespace)
+    known = [workload["metadata"]["name"] for life in stage.lives.values() for workload in await life.workloads()]
+    assert sorted(workload["metadata"]["name"] for workload in everything) == sorted(known)

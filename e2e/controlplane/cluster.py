@@ -141,7 +141,7 @@ class Cluster:
         """Kueue and the operators. All CRDs first: Kueue looks once, when it starts, for the kinds it may queue."""
         others = [make(context) for make in self._operators]
         program = kueue.Kueue(context, [*self._frameworks, *(each.framework for each in others)], self._kueue_config)
-        crds, groups = (kinds_.crds(context), kinds_.GROUPS) if self._kinds else ([], ())
+        crds, groups = (kinds_.crds(context.modules), kinds_.GROUPS) if self._kinds else ([], ())
         await self.applier.apply([*kueue.crds(context), *(crd for each in others for crd in each.crds), *crds])
         await self.applier.apply(kueue.objects(context, [*(each.group for each in others), *groups]))
         await self._route(kueue.NAMESPACE, kueue.SERVICE, program.backend)

@@ -3,10 +3,11 @@
 Kueue makes their Workloads from the objects alone; what an operator would do, a scenario plays (:mod:`e2e.played`).
 """
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from e2e.controlplane import manifests
-from e2e.controlplane.context import Context
 from e2e.controlplane.manifests import Document
 
 
@@ -60,12 +61,12 @@ GROUPS: Final = tuple(dict.fromkeys(source.group for source in SOURCES))
 FRAMEWORKS: Final = ("pod", *(framework for source in SOURCES for framework in source.frameworks.values()))
 
 
-def crds(context: Context) -> list[Document]:
+def crds(modules: Mapping[str, Path]) -> list[Document]:
     """The CRDs of the kinds above, and no other of their folders, without their prose: it is three quarters of them."""
     return [
         {**crd, "spec": without_descriptions(crd["spec"])}
         for source in SOURCES
-        for crd in manifests.crds(context.modules[source.module] / source.folder)
+        for crd in manifests.crds(modules[source.module] / source.folder)
         if crd["spec"]["group"] == source.group and crd["spec"]["names"]["plural"] in source.frameworks
     ]
 
