@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # Built before the tests, where progress can be seen: without arguments what a control plane runs.
-PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kueue kwok helm promtool
+PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kueue kwok jobset trainer helm promtool
 
 .PHONY: help demo test lint bench fuzz clean
 help: ## list the targets
