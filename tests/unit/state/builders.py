@@ -88,6 +88,11 @@ class Told(Builder[T]):
     def born(self, at: str) -> Self:
         return self.metadata(creationTimestamp=time(at))
 
+    def no_conditions(self) -> Self:
+        """With a status that says nothing."""
+        self._raw["status"] = {}
+        return self
+
     def only_metadata(self) -> Self:
         """Without spec and status."""
         self._raw.pop("spec", None)
@@ -135,7 +140,7 @@ class WorkloadTold(Told[Workload]):
     def admitted(self) -> Self:
         return self.has("QuotaReserved=True/QuotaReserved", "Admitted=True/Admitted")
 
-    def requeue_at(self, at: str) -> Self:
+    def requeue_at(self, at: str | None) -> Self:
         self.status["requeueState"] = {"count": 1, "requeueAt": at}
         return self
 

@@ -102,9 +102,25 @@ ROWS = [
         ended("unknown", "", "FailedJobs: why; no pod evidence was captured"),
     ),
     vector(
+        "F24 a deadline that is about to fail it has not failed it yet",
+        plain(TJ("Failed=True/FailedJobs: why"), JS(), child_job("FailureTarget=True/DeadlineExceeded")),
+        ended("unknown", "", "FailedJobs: why; no pod evidence was captured"),
+    ),
+    vector(
         "F24 a Job of another JobSet is no child",
         plain(TJ("Failed=True/FailedJobs: why"), JS(), child_job(DEADLINE).owner("js-0", "JobSet")),
         ended("unknown", "", "FailedJobs: why; no pod evidence was captured"),
+    ),
+    *(
+        vector(
+            f"F24 a child Job {name}",
+            plain(TJ("Failed=True/FailedJobs: why"), JS(), told),
+            ended("unknown", "", "FailedJobs: why; no pod evidence was captured"),
+        )
+        for name, told in (
+            ("without a status", child_job().only_metadata()),
+            ("without conditions", child_job().no_conditions()),
+        )
     ),
     vector(
         "F24 the job's own reason comes first",

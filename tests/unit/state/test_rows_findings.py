@@ -107,6 +107,7 @@ B2 = [
     refused("OutOfmemory", "no-capacity"),
     refused("OutOfpods", "no-capacity"),
     refused("OutOfnvidia.com/gpu", "no-capacity"),
+    refused("OutOf", "unknown"),
     refused("UnexpectedAdmissionError", "unknown"),
     refused("NodeAffinity", "unknown"),
     refused("TopologyAffinityError", "unknown"),

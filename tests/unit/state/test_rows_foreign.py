@@ -113,6 +113,17 @@ ROWS = [
         plain(TJ(), JS(), pod("p0").of_jobset("train-2", None)),
         ("pods of another JobSet: p0"),
     ),
+    own(
+        "9 a TrainJob without a submission contradicts none",
+        plain(TJ(name="solo").labels(job_id="train"), JS(name="solo"), pod("p0").of_jobset("solo")),
+        R=1,
+        submission=None,
+    ),
+    own(
+        "2 digits that are no number of Go's are no submission",
+        plain(TJ(name="train-" + "9" * 30).labels(job_id="x"), JS(name="train-" + "9" * 30)),
+        submission=None,
+    ),
     foreign("8 another JobSet's uid", plain(TJ(), JS(), pod("p0").of_jobset(uid="js-0")), "pods of another JobSet: p0"),
     own("8 no labels at all", plain(TJ(), JS(), pod("p0").of_jobset(None, None)), R=1),
     own("8 no uid label", plain(TJ(), JS(), pod("p0").of_jobset(uid=None)), R=1),
@@ -144,6 +155,11 @@ ROWS = [
             LABELLED + "p0",
         )
         for labels in ({"job_id": "other"}, {"submission": "2"}, {"job_id": "train", "submission": "4"})
+    ),
+    foreign(
+        "9 a pod labelled for another job, by the name of a TrainJob whose own labels are gone",
+        plain(TJ().labels(), JS(), pod("p0").dispatch_labels(job_id="other")),
+        LABELLED + "p0",
     ),
     own("9 an empty label says nothing", plain(TJ(), JS(), pod("p0").dispatch_labels(job_id="", submission="")), R=1),
     foreign(

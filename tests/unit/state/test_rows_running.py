@@ -180,6 +180,7 @@ EVICTIONS = [
         ("prov", "Pending", RESET + "Retry"),
         ("budget", "Pending", RESET + "Retry"),
     ),
+    retried("no check at all", "unknown", ""),
     retried("nothing tells which", "unknown", "", ("prov", "Pending", ""), ("budget", "Pending", "")),
 ]
 
@@ -245,6 +246,7 @@ NODES = [
         plain(TJ(), JS(), pod("p0").run(1, 1), pod("p1").run(1, 0).on("n9")),
         running(R=2),
     ),
+    vector("C6 a pod of which only the metadata is there", plain(TJ(), JS(), pod("p0").only_metadata()), running(R=1)),
     vector("C6 an unbound pod is not asked", plain(TJ(), JS(), pod("p0").on(None).pending()), running(R=1)),
     vector(
         "C6 a pending object is not asked for its nodes",

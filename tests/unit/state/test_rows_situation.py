@@ -17,6 +17,7 @@ from tests.unit.state.builders import (
     Thing,
     WorkloadTold,
     captured,
+    child_job,
     ended,
     gated,
     kueue,
@@ -124,6 +125,7 @@ WAITING = [
         WL(NO_QUOTA).requeue_at("2026-11-29T10:05:00Z"),
         f"{NO_QUOTA_SAID}; requeued at 2026-11-29T10:05:00Z",
     ),
+    waits("8 a count without a time", WL(NO_QUOTA).requeue_at(None), NO_QUOTA_SAID),
     vector(
         "F31 a MultiKueue job, without a Workload yet",
         kueue(managed_by(MULTIKUEUE)),
@@ -162,6 +164,8 @@ WAITING = [
 
 RUNNING = [
     vector("C12.10 no JobSet, admitted", kueue(TJ(), WL().admitted()), running(detail="no JobSet")),
+    runs("10 a child Job is no JobSet", "no JobSet", child_job(name="train-3")),
+    runs("10 another's JobSet is not its JobSet", "no JobSet", JS(name="train-9").uid("js-9")),
     runs("11", "JobSet restarting: FailurePolicy_r: again", JS("RestartingJobSet=True/FailurePolicy_r: again")),
     runs("11 not restarting any more", "", JS("RestartingJobSet=False/JobsReady")),
     runs(
@@ -179,6 +183,10 @@ RUNNING = [
         JS(),
         pod("p0").unscheduled("gates", "SchedulingGated"),
         R=1,
+    ),
+    *(
+        runs(f"12 PodScheduled={status}", "", JS(), pod("p0").has(f"PodScheduled={status}/Odd"), R=1)
+        for status in ("True", "Unknown")
     ),
     runs("12 captured pods are gone", "", JS(), captured(pod("p0").unscheduled("a")), R=1),
     *(
@@ -258,6 +266,11 @@ TAINTS = [
         "B7 a spot pool's own taint announces nothing",
         plain(TJ(), JS(), pod("p0").has(EVICTING), ready("n1").taint("kubernetes.azure.com/scalesetpriority")),
         running("preempted", "pod", "pod p0: EvictionByEvictionAPI: evicting", R=1),
+    ),
+    vector(
+        "B7 Nodes may not be read",
+        plain(TJ(), JS(), pod("p0").has(EVICTING), FORBIDDEN),
+        running("preempted", "pod", "pod p0: EvictionByEvictionAPI: evicting; Nodes could not be read", R=1),
     ),
     vector(
         "B7 nothing is said beside another cause",

@@ -218,6 +218,7 @@ SUSPENDED = [
         ("prov", "Pending", ""),
         ("budget", "Pending", ""),
     ),
+    rejected("no check at all", "rejected", "workload"),
     rejected(
         "a check that asked for a retry did not reject",
         "no-capacity",
@@ -295,6 +296,11 @@ SUSPENDED = [
             TJ().suspend(),
             WL("Evicted=True/ClusterQueueStopped: stopped", "Requeued=False/ClusterQueueRestarted"),
         ),
+        suspended(detail="Workload Evicted: ClusterQueueStopped: stopped", admin=True),
+    ),
+    vector(
+        "C5 requeued for another reason, while the queue stands still",
+        kueue(TJ().suspend(), WL("Evicted=True/ClusterQueueStopped: stopped", "Requeued=True/BackoffFinished")),
         suspended(detail="Workload Evicted: ClusterQueueStopped: stopped", admin=True),
     ),
     vector(

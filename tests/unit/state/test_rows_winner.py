@@ -192,6 +192,9 @@ def test_F10_other_ranks_are_cut_only_when_asked() -> None:
     assert cut.startswith("pod p0: exit code 1" + exits("p1", "p2"))
     assert cut.endswith("and 2 more")
     assert "p3" not in cut
+    nobody = given.but(max_other_ranks=0).observe().cause.detail
+    assert nobody.endswith("4 more")
+    assert "p1" not in nobody
 
 
 def test_the_notation_spells_out_the_prefix() -> None:

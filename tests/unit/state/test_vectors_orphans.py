@@ -116,6 +116,11 @@ ROWS = [
     ),
     ("C13 pod by its JobSet's name, for want of the uid", [TJ(), JS(), pod("p0").of_jobset(uid=None)], []),
     (
+        "C13 pod by its JobSet's name before its submission",
+        [TJ(), JS(), pod("p0").of_jobset("train-9", None)],
+        [orphan(running, "Pod", "p0", NO_POD)],
+    ),
+    (
         "C13 pod of a JobSet whose TrainJob is gone, though another TrainJob has its name",
         [TJ(), JS(), stray()],
         [orphan(running, "Pod", "p0", NO_POD)],
@@ -128,6 +133,16 @@ ROWS = [
     ("C13 runtime copy of a live TrainJob", [TJ(), runtime(owner="tj-1")], []),
     ("C13 failed JobSet", [left().has("Failed=True/FailedJobs")], [orphan(ended, "JobSet", "train-3", NO_JOBSET)]),
     ("C13 suspended JobSet", [left().suspend()], [orphan(suspended, "JobSet", "train-3", NO_JOBSET)]),
+    (
+        "C13 JobSet of which a namesake's pods run",
+        [left(), pod("p0").of_jobset(uid="js-7")],
+        [orphan(pending, "JobSet", "train-3", NO_JOBSET), orphan(running, "Pod", "p0", NO_POD)],
+    ),
+    (
+        "C13 JobSet whose pod says only its name",
+        [left(), pod("p0").of_jobset(uid=None)],
+        [orphan(running, "JobSet", "train-3", NO_JOBSET), orphan(running, "Pod", "p0", NO_POD)],
+    ),
     (
         "C13 JobSet with a status that is no end",
         [left().has("StartupPolicyCompleted=True/X", "Completed=False/X", "Failed=Unknown/X")],
@@ -177,7 +192,13 @@ ROWS = [
     ),
     (
         "F27 a job of which this one's name is a prefix is another job",
-        [JS(name="train-big-3").uid("js-0").owner("tj-0"), runtime("train-big-3"), runtime("train-"), runtime("train")],
+        [
+            JS(name="train-big-3").uid("js-0").owner("tj-0"),
+            runtime("train-big-3"),
+            runtime("train-"),
+            runtime("train"),
+            runtime("3"),
+        ],
         [],
     ),
     (
