@@ -211,6 +211,25 @@ async def test_the_ring_goes_with_its_trainjob_and_its_last_orphan(
     assert plain._evidence.trainjobs == set()
 
 
+async def test_who_subscribes_again_and_again_may_keep_what_was_seen(
+    server: ApiServer, plain: Backend, watch: Open, taken: Taken
+) -> None:
+    put(server, TJ(FAILED), JS(), dead())
+    with plain.keeping("train"):
+        one = watch(plain)
+        await one.hears(1)
+        remove(server, api.PODS, "p0")
+        await taken.until("DELETED", "p0")
+        server.end_watches()
+        await one.ends()
+        assert await detail(plain) == "pod p0: exit code 3"
+        again = watch(plain)
+        await again.hears(1)
+        assert detail_of(again.said[0]) == "pod p0: exit code 3"
+        await again.close()
+    assert await detail(plain) == NOTHING
+
+
 def test_a_find_of_one_job_does_not_end_what_is_kept_of_another() -> None:
     ring = Ring()
     evidence = Evidence(ring)
