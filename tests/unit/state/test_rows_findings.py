@@ -82,6 +82,7 @@ B1 = [
         "pod",
         "KueueForcefullyDeleted: Pod forcefully terminated",
     ),
+    row("Kueue's failure recovery for another reason", pod("p0").has("KueueFailureRecovery=True/Odd")),
     row("Kueue's failure recovery, over", pod("p0").has("KueueFailureRecovery=False/KueueForcefullyDeleted")),
 ]
 
@@ -248,6 +249,20 @@ RECORDS = [
             f"container {name} exit code 1",
         )
         for name in ("dataset-initializer", "model-initializer", "launcher")
+    ),
+    row(
+        "of two step containers the earlier end",
+        pod("p0").failed().exit(1, at="10:00:05").exit(2, at="10:00:04", of="launcher"),
+        "non-zero-exit",
+        "container",
+        "container launcher exit code 2",
+    ),
+    row(
+        "of two step containers the one that bears a date",
+        pod("p0").failed().exit(1, at="-").exit(2, at="10:00:09", of="launcher"),
+        "non-zero-exit",
+        "container",
+        "container launcher exit code 2",
     ),
     row("another container is no step", pod("p0").failed().exit(1, of="sidecar")),
     row(

@@ -72,6 +72,7 @@ ROWS = [
     foreign("4 another runtime", plain(named("torch"), JS(), runtime="{name}"), "runtimeRef is torch, want train-3"),
     own("4 the copy made for it", plain(named("train-3"), JS(), runtime="{name}")),
     own("4 no runtime is named", plain(TJ(), JS(), runtime="{name}")),
+    own("4 no spec at all", plain(TJ().only_metadata(), JS(), runtime="{name}")),
     own("4 no runtime is expected", plain(named("torch"), JS())),
     foreign("5 nobody controls the JobSet", plain(TJ(), JS().owner(None)), NOT_MINE),
     foreign("5 another kind controls it", plain(TJ(), JS().owner("tj-9", "AppWrapper")), NOT_MINE),
@@ -113,6 +114,16 @@ ROWS = [
         plain(TJ(), JS(), pod("p0").of_jobset("train-2", None)),
         ("pods of another JobSet: p0"),
     ),
+    foreign(
+        "9 a pod labelled for another job, by the label of a TrainJob whose name says nothing",
+        plain(
+            TJ(name="solo").labels(job_id="train"),
+            JS(name="solo"),
+            pod("p0").of_jobset("solo").dispatch_labels(job_id="other"),
+        ),
+        LABELLED + "p0",
+        submission=None,
+    ),
     own(
         "9 a TrainJob without a submission contradicts none",
         plain(TJ(name="solo").labels(job_id="train"), JS(name="solo"), pod("p0").of_jobset("solo")),
@@ -126,6 +137,7 @@ ROWS = [
     ),
     foreign("8 another JobSet's uid", plain(TJ(), JS(), pod("p0").of_jobset(uid="js-0")), "pods of another JobSet: p0"),
     own("8 no labels at all", plain(TJ(), JS(), pod("p0").of_jobset(None, None)), R=1),
+    own("8 not a single label", plain(TJ(), JS(), pod("p0").metadata(labels=None))),
     own("8 no uid label", plain(TJ(), JS(), pod("p0").of_jobset(uid=None)), R=1),
     foreign(
         "8 three by name",

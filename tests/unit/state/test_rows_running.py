@@ -79,6 +79,19 @@ EVICTIONS = [
         kueue(TJ().suspend(), WL("Evicted=True/Preempted: why", "Preempted=True/InCohortReclamation: by w9")),
         pending("preempted", "workload", "Workload Preempted: InCohortReclamation: by w9"),
     ),
+    vector(
+        "C6 an earlier preemption is no cause of another eviction",
+        kueue(TJ().suspend(), WL("Evicted=True/NodeFailures: why", "Preempted=True/InClusterQueue: by w9")),
+        pending("node-lost", "workload", "Workload Evicted: NodeFailures: why"),
+    ),
+    *(
+        vector(
+            f"C6 checks that ask for a retry explain no other eviction: {reason}",
+            kueue(TJ().suspend(), WL(f"Evicted=True/{reason}: why").check("prov", "Retry", "no")),
+            pending(kind, provenance, f"Workload Evicted: {reason}: why; admission check prov Retry: no"),
+        )
+        for reason, kind, provenance in (("NodeFailures", "node-lost", "workload"), ("SomethingNew", "unknown", ""))
+    ),
     evicted("node failures", "NodeFailures", "node-lost", "workload"),
     evicted("flavor migration", "FlavorMigration", "preempted", "workload"),
     *(

@@ -268,6 +268,11 @@ TAINTS = [
         running("preempted", "pod", "pod p0: EvictionByEvictionAPI: evicting", R=1),
     ),
     vector(
+        "B7 a key that only begins like one",
+        plain(TJ(), JS(), pod("p0").has(EVICTING), ready("n1").taint(DOOMED + "-not")),
+        running("preempted", "pod", "pod p0: EvictionByEvictionAPI: evicting", R=1),
+    ),
+    vector(
         "B7 Nodes may not be read",
         plain(TJ(), JS(), pod("p0").has(EVICTING), FORBIDDEN),
         running("preempted", "pod", "pod p0: EvictionByEvictionAPI: evicting; Nodes could not be read", R=1),

@@ -304,6 +304,16 @@ SUSPENDED = [
         suspended(detail="Workload Evicted: ClusterQueueStopped: stopped", admin=True),
     ),
     vector(
+        "C5 a stop that is over",
+        kueue(TJ().suspend(), WL("Evicted=False/ClusterQueueStopped")),
+        pending(),
+    ),
+    vector(
+        "C5 a DeactivationTarget that is over",
+        kueue(TJ().suspend(), WL("DeactivationTarget=False/RequeuingLimitExceeded").inactive()),
+        suspended(admin=True),
+    ),
+    vector(
         "C5 kueue: spec.suspend is Kueue's lever",
         kueue(TJ().suspend(), WL().admitted()),
         pending(),

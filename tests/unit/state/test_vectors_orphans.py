@@ -104,6 +104,7 @@ ROWS = [
         [orphan(pending, "JobSet", "train-3", NO_JOBSET)],
     ),
     ("C13 JobSet that nobody controls, while a TrainJob has its name", [TJ(), JS().owner(None)], []),
+    ("C13 JobSet of another kind of job", [JS().owner("aw-1", "AppWrapper")], []),
     (
         "C13 JobSet that nobody controls, of a name that no TrainJob has",
         [JS().owner(None)],
@@ -244,3 +245,17 @@ def test_C13_an_orphan_stays_one_while_a_trainjob_of_that_name_is_back() -> None
 @pytest.mark.parametrize("name", ["train-big", "rain", "train-3"])
 def test_F27_another_jobs_leftovers_are_not_reported(name: str) -> None:
     assert found(left(), stray(), runtime(), job=name) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "jobset", "orphan"),
+    [
+        (T0, None, False),  # Trainer's deadline: the JobSet goes first, its pods terminate beside their TrainJob
+        (T0 - 1000, None, True),  # of an earlier TrainJob of that name
+        (T0, JS().uid("js-2"), True),  # of an earlier JobSet of that name
+        (None, None, True),  # nothing tells how old it is
+    ],
+)
+def test_C13_a_pod_whose_jobset_went_first(made: int | None, jobset: Told[Any] | None, orphan: bool) -> None:
+    left = pod("p0") if made is None else pod("p0").created(made)
+    assert bool(found(TJ().created(T0), *([jobset] if jobset else []), left)) is orphan
