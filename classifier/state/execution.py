@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from classifier import api
-from classifier.objects import Pod
+from classifier.objects import Pod, Workload
 from classifier.state.kinds.view import KindView
-from classifier.state.numbers import count
+from classifier.state.numbers import count, moment
 from classifier.state.observation import Execution
 from classifier.state.settings import Settings
 
@@ -18,6 +18,23 @@ def current(pods: Sequence[Pod], view: KindView, settings: Settings) -> tuple[Ex
         return None, pods
     number, admission = best
     return Execution(admission, number - admission), [pod for pod, run in zip(pods, runs, strict=True) if run == best]
+
+
+def of_this_admission(pods: Sequence[Pod], view: KindView, workload: Workload | None) -> Sequence[Pod]:
+    """Where no pod says its admission: without those that are going and were made before the current one.
+
+    Kueue admits again while pods of the run before are still terminating; their exit 143 is not this run's.
+    """
+    admitted = workload.condition(api.ADMITTED) if workload else None
+    since = moment(admitted.last_transition_time) if admitted is not None and admitted.true else None
+    if since is None or view.gates_pods:
+        return pods
+
+    def earlier(pod: Pod) -> bool:
+        made = moment(pod.metadata.creation_timestamp)
+        return pod.metadata.deletion_timestamp is not None and made is not None and made < since
+
+    return [pod for pod in pods if not earlier(pod)]
 
 
 def _run(pod: Pod, view: KindView, settings: Settings) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ import msgspec
 from classifier.objects import Meta, Pod, Workload
 from classifier.state.attached import Attached, attach, own_uids
 from classifier.state.case import Case
-from classifier.state.execution import current
+from classifier.state.execution import current, of_this_admission
 from classifier.state.kinds.view import KindView
 from classifier.state.observation import Execution
 from classifier.state.settings import Mode, Settings
@@ -48,6 +48,8 @@ def read(case: Case, settings: Settings) -> Facts:
     captured = (pod for pod in case.captured if pod.uid not in live_uids)
     pods = (*attached.pods, *sorted(captured, key=lambda pod: (pod.name, pod.uid)))
     run, evidence = current(pods, case.view, settings)
+    if run is None:
+        evidence = of_this_admission(evidence, case.view, workload)
     own = {id(pod) for pod in attached.pods}
     return Facts(
         case=case,

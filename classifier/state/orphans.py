@@ -64,9 +64,11 @@ class _Living:
         self._job = job
         self._settings = settings
         self._uids = {t.uid for t in trainjobs}
-        self._names = {t.name for t in trainjobs}
+        self._named = {t.name: t for t in trainjobs}
         self._submissions = {submission_of(t, settings) for t in trainjobs if job_of(t, settings) == job}
         self._jobsets = {j.uid for j in jobsets if j.controller is not None and j.controller.uid in self._uids}
+        self._known = {j.uid for j in jobsets}
+        self._occupied = {j.name for j in jobsets}
 
     def owns(self, obj: Meta) -> bool:
         """Whether it is the job's: a bare test of the prefix would let ``train`` claim ``train-big-3``."""
@@ -76,7 +78,7 @@ class _Living:
         """By its controller. Without one, a TrainJob of its name reports it (§C11 row 5)."""
         owner = obj.controller
         if owner is None:
-            return obj.name in self._names or not self._of_trainer(obj)
+            return obj.name in self._named or not self._of_trainer(obj)
         return owner.uid in self._uids or owner.kind not in ("", "TrainJob")
 
     def _of_trainer(self, obj: Meta) -> bool:
@@ -86,11 +88,23 @@ class _Living:
     def has_pod(self, pod: Pod) -> bool:
         """By its JobSet's UID, else by the JobSet's name, else by its submission."""
         if uid := pod.label(_UID):
-            return uid in self._jobsets
+            return uid in self._jobsets or (uid not in self._known and self._outlives_jobset(pod))
         if name := pod.label(_NAME):
-            return name in self._names
+            return name in self._named
         number = count(pod.label(self._settings.submission))
         return number is not None and number in self._submissions
+
+    def _outlives_jobset(self, pod: Pod) -> bool:
+        """Whether its JobSet went first while the TrainJob stays: Trainer's deadline and a JobSet's TTL do that.
+
+        An older pod is of an earlier TrainJob of that name.
+        """
+        name = pod.label(_NAME) or ""
+        trainjob = self._named.get(name)
+        if trainjob is None or name in self._occupied:
+            return False
+        made, since = moment(pod.metadata.creation_timestamp), moment(trainjob.metadata.creation_timestamp)
+        return made is not None and since is not None and made >= since
 
 
 def _left(obj: Meta) -> str | None:

@@ -46,4 +46,5 @@ VIEW = KindView(
     restart=never,
     many_workloads=True,
     controls_workload=False,
+    gates_pods=True,
 )

@@ -101,4 +101,5 @@ VIEW = KindView(
     pods=pods,
     part_of=part_of,
     restart=never,
+    gates_pods=True,
 )

@@ -94,4 +94,5 @@ VIEW = KindView(
     part_of=nobody,
     restart=never,
     controls_workload=False,
+    gates_pods=True,
 )

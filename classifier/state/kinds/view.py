@@ -65,6 +65,8 @@ class KindView(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[str, ...] = (FIRST,)
     #: J of §C10 as the pod carries it, plain decimal; "0" for kinds that never restart. None: not counted.
     restart: Callable[[Pod], str | None]
+    #: Whether its pods are there before it is admitted, and gated; else they are made at each admission.
+    gates_pods: bool = False
     #: Whether Kueue makes several Workloads of one such job.
     many_workloads: bool = False
     #: Whether its Workload names it as its controller; Kueue only lists it as an owner of a Workload it shares.

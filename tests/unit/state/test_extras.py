@@ -215,6 +215,45 @@ def test_C11_8_without_a_jobset_nobody_can_say_whose_the_last_pods_are(given: In
     assert told.execution is None
 
 
+# --- pods of an earlier admission ---------------------------------------------------------------------------------
+
+_ADMITTED = ("QuotaReserved=True", "Admitted=True/Admitted@10:05:00")
+
+
+@pytest.mark.parametrize(
+    ("made", "leaving", "blamed"),
+    [
+        ("10:00:00", True, False),  # Kueue has admitted again while it is still terminating
+        ("10:05:00", True, True),  # made at this admission
+        ("10:00:00", False, True),  # it stays: not the eviction's doing
+    ],
+)
+def test_C9_uncounted_pods_on_their_way_out_of_an_earlier_admission_are_no_evidence(
+    made: str, leaving: bool, blamed: bool
+) -> None:
+    old = pod("p0").run(a=None).exit(143).metadata(creationTimestamp=f"2026-11-29T{made}Z")
+    if leaving:
+        old.metadata(deletionTimestamp="2026-11-29T10:04:59Z")
+    told = kueue(TJ(), JS(), WL(*_ADMITTED), old, pod("p1").run(a=None)).observe()
+    assert told.cause.kind == ("non-zero-exit" if blamed else "none")
+
+
+def test_C9_a_group_of_pods_was_made_before_its_admission() -> None:
+    gone = (
+        pod("p0")
+        .run(a=None)
+        .exit(1)
+        .metadata(
+            creationTimestamp="2026-11-29T10:00:00Z", deletionTimestamp="2026-11-29T10:06:00Z", ownerReferences=[]
+        )
+    )
+    member = gone.done()
+    group = PodGroup(metadata=member.metadata, pods=[member])
+    workload = WL(*_ADMITTED).done()
+    told = classify(Case(job=group, view=POD_GROUP, workloads=(workload,), pods=(member,)), Settings(), T0)
+    assert told.cause.kind == "non-zero-exit"
+
+
 # --- details that could grow --------------------------------------------------------------------------------------
 
 
