@@ -78,9 +78,11 @@ class Watching:
     async def close(self) -> None:
         for task in self._tasks:
             task.cancel()
-        ends = await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._tasks:
-            self._evidence.closed(self._job)
+        try:
+            ends = await asyncio.gather(*self._tasks, return_exceptions=True)
+        finally:
+            if self._tasks:
+                self._evidence.closed(self._job)
         for end in ends:
             if isinstance(end, Exception):
                 raise end

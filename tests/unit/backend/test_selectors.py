@@ -5,7 +5,7 @@ import pytest
 from classifier.cluster.reading import selectors
 from tests.apiserver import labelled
 
-TABLE = {
+TABLE: dict[str, tuple[list[dict[str, str]], list[str]]] = {
     "one": ([{"a": "x"}], ["a=x"]),
     "one twice": ([{"a": "x"}, {"a": "x"}], ["a=x"]),
     "several values": ([{"a": "y"}, {"a": "x"}], ["a in (x,y)"]),
