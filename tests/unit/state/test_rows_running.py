@@ -212,6 +212,11 @@ NODES = [
         running("node-lost", "node", "pod p0: node n2 has no Ready condition", R=1),
     ),
     vector(
+        "C6 node of which only the metadata is there",
+        plain(TJ(), JS(), pod("p0").on("n2"), node("n2").only_metadata()),
+        running("node-lost", "node", "pod p0: node n2 has no Ready condition", R=1),
+    ),
+    vector(
         "C6 node without any condition",
         plain(TJ(), JS(), pod("p0").on("n2"), node("n2")),
         running("node-lost", "node", "pod p0: node n2 has no Ready condition", R=1),

@@ -169,6 +169,12 @@ RUNNING = [
     runs("11", "JobSet restarting: FailurePolicy_r: again", JS("RestartingJobSet=True/FailurePolicy_r: again")),
     runs("11 not restarting any more", "", JS("RestartingJobSet=False/JobsReady")),
     runs(
+        "11 another's JobSet restarts for itself",
+        "JobSet train-3 is not controlled by this TrainJob",
+        JS("RestartingJobSet=True/X: again").owner("tj-0"),
+        foreign=True,
+    ),
+    runs(
         "12 the first by name",
         "2 of 3 pods unscheduled: pod p0: Unschedulable: a",
         JS(),
@@ -258,6 +264,7 @@ TAINTS = [
         for key in (
             "node.kubernetes.io/out-of-service",
             "ToBeDeletedByClusterAutoscaler",
+            "karpenter.sh/disruption",
             "karpenter.sh/disrupted",
             "aws-node-termination-handler/spot-itn",
         )
@@ -271,6 +278,26 @@ TAINTS = [
         "B7 a key that only begins like one",
         plain(TJ(), JS(), pod("p0").has(EVICTING), ready("n1").taint(DOOMED + "-not")),
         running("preempted", "pod", "pod p0: EvictionByEvictionAPI: evicting", R=1),
+    ),
+    vector(
+        "B7 nodes by name",
+        plain(
+            TJ(),
+            JS(),
+            pod("p0").on("n2").has(EVICTING),
+            pod("p1").on("n1"),
+            ready("n2").taint(DOOMED),
+            ready("n1").taint(DOOMED),
+        ),
+        running("preempted", "pod", f"pod p0: EvictionByEvictionAPI: evicting; node n1, n2 tainted {DOOMED}", R=1),
+    ),
+    *(
+        vector(
+            f"B7 {key} announces nothing",
+            plain(TJ(), JS(), pod("p0").has(EVICTING), ready("n1").taint(key, "PreferNoSchedule")),
+            running("preempted", "pod", "pod p0: EvictionByEvictionAPI: evicting", R=1),
+        )
+        for key in ("DeletionCandidateOfClusterAutoscaler", "node.kubernetes.io/unreachable", "sku")
     ),
     vector(
         "B7 Nodes may not be read",
