@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from classifier import api
+from classifier import api, scope
 from classifier.cluster.backend import Backend
 from classifier.objects import Pod
 from classifier.state import CauseKind, Settings, State
@@ -38,6 +38,11 @@ EXIT_CODE: Final = 3
 each_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.id)
 finishing = pytest.mark.parametrize("kind", [k for k in kinds.KINDS if k.finishes], ids=lambda kind: kind.id)
 endless = pytest.mark.parametrize("kind", [k for k in kinds.KINDS if not k.finishes], ids=lambda kind: kind.id)
+
+
+def bounded(kind: Kind) -> bool:
+    """Whether Muster's own controller ends its wait; that of the others is ended as it would."""
+    return (kind.resource.group, kind.kind) in scope.BOUNDED
 
 
 # --- the chapters ---------------------------------------------------------------------------------------------------
@@ -77,9 +82,10 @@ async def pending(stage: Stage) -> Chapter[Seen]:
         await life.refused()
         return await life.seen()
 
-    # The one kind that is bounded so far is ended by Muster's own controller.
-    (job,) = stage.lives["job", LATE].documents
-    job["metadata"]["annotations"] = {api.ADMISSION_TIMEOUT: "1s"}
+    for life in stage.lives.values():
+        if life.name.endswith(LATE) and bounded(life.kind):
+            for document in life.documents:
+                document["metadata"].setdefault("annotations", {})[api.ADMISSION_TIMEOUT] = "1s"
     return await Chapter.of(stage, step, GOOD, BAD, LATE)
 
 
@@ -88,7 +94,7 @@ async def timed_out(stage: Stage, pending: Chapter[Seen]) -> Chapter[Seen]:
     """For one of each kind the wait is ended."""
 
     async def step(life: Life) -> Seen:
-        if life.kind.resource != api.JOBS:
+        if not bounded(life.kind):
             await life.commit()
         await life.have((api.EVICTED, "True"))
         return await life.seen()
@@ -225,6 +231,8 @@ async def test_its_wait_is_ended(timed_out: Chapter[Seen], later: Chapter[Seen],
         detail = seen.explanation.observation.cause.detail
         assert detail.split("; ")[0] == f"admission deadline exceeded: {at}"
         assert not seen.explanation.observation.admin_held
+        managers = {entry["manager"] for entry in decisive(seen)["metadata"]["managedFields"]}
+        assert (api.CONTROLLER_MANAGER in managers) is bounded(kind)
         agrees_with_kueue(kind, seen, held=kind.resource != api.LEADER_WORKER_SETS)
         assert not [w for w in seen.workloads if view.is_true(w, api.ADMITTED)]
 
