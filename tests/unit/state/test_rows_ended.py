@@ -87,6 +87,16 @@ ROWS = [
         ended("timeout", "job", JOB_TIMEOUT, R=1),
     ),
     vector(
+        "F24 the first child Job by name",
+        plain(
+            TJ("Failed=True/FailedJobs: why"),
+            JS(),
+            child_job(DEADLINE, name="train-3-node-1").uid("job-2"),
+            child_job(DEADLINE),
+        ),
+        ended("timeout", "job", JOB_TIMEOUT),
+    ),
+    vector(
         "F24 without a pod",
         plain(TJ("Failed=True/FailedJobs: why"), JS(), child_job(DEADLINE)),
         ended("timeout", "job", JOB_TIMEOUT),

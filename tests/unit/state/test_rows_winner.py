@@ -100,8 +100,8 @@ WINNER = [
     ),
     vector(
         "C9 then the condition before the container",
-        plain(TJ(FAILED), JS(), lost("p0", "SomethingNew").exit(255, "Unknown")),
-        ended("unknown", "", "pod p0: SomethingNew; other ranks: p0 unknown (exit code 255 (Unknown))", R=1),
+        plain(TJ(FAILED), JS(), lost("p0", "odd").exit(255, "Unknown")),
+        ended("unknown", "", "pod p0: odd; other ranks: p0 unknown (exit code 255 (Unknown))", R=1),
     ),
     vector(
         "C9 live and captured alike",
