@@ -3,6 +3,7 @@
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -27,8 +28,8 @@ def run(say: Say) -> Iterator[Figure]:
             decoder = msgspec.json.Decoder(list[Pod])
             case = _case(decoder.decode(raw), condition)
             settings = Settings(mode=mode)
-            decoding = _millis(lambda decoder=decoder, raw=raw: decoder.decode(raw))
-            classifying = _millis(lambda case=case, settings=settings: classify(case, settings, 0))
+            decoding = _millis(partial(decoder.decode, raw))
+            classifying = _millis(partial(classify, case, settings, 0))
             label = f"classify {PODS} pods, {name}, {mode} mode"
             median = statistics.median(classifying)
             yield Figure(f"{label}: median of {ROUNDS}", median, "ms", most=BAR)

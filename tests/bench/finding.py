@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
-from classifier.cluster.backend import Backend
 
 from classifier import api
+from classifier.cluster.backend import Backend
 from classifier.cluster.client import Client
 from classifier.state import Settings
 from e2e.controlplane.cluster import Cluster
@@ -19,6 +19,13 @@ OTHERS: Final = 10_000
 OWN: Final = 16
 CONCURRENCY: Final = 32
 NAMESPACE: Final = "team"
+#: Suspended: Trainer makes a JobSet of it and no pod.
+_TRAIN_JOB: Final = {
+    "apiVersion": api.TRAIN_JOBS.api_version,
+    "kind": api.TRAIN_JOBS.kind,
+    "metadata": {"name": "train-3"},
+    "spec": {"suspend": True, "runtimeRef": {"name": "torch-distributed"}},
+}
 
 
 class Recorded:
@@ -28,7 +35,7 @@ class Recorded:
         self.asked: list[tuple[str, str]] = []
         self.read = 0
         self._request = client.request
-        client.request = self  # type: ignore[method-assign, assignment]
+        client.request = self  # type: ignore[method-assign]
 
     async def __call__(self, method: str, path: str, *, params: Mapping[str, str] | None = None, **more: Any) -> bytes:
         query = "&".join(f"{key}={value}" for key, value in (params or {}).items())
@@ -47,6 +54,7 @@ async def _measure(say: Say) -> list[Figure]:
         await cluster.admin.request(
             "POST", api.NAMESPACES.path(), body={"metadata": {"name": NAMESPACE}, "kind": "Namespace"}
         )
+        await cluster.admin.request("POST", api.TRAIN_JOBS.path(NAMESPACE), body=_TRAIN_JOB)
         say(f"  making {OTHERS:,} pods of other jobs and {OWN} of this one")
         await _fill(cluster.admin, say)
         async with await Client.connect(kubeconfig=str(cluster.kubeconfig)) as client:
@@ -62,7 +70,7 @@ async def _measure(say: Say) -> list[Figure]:
     for request, size in asked:
         say(f"    {request}: {size}")
     return [
-        Figure(f"pods of the job found among {OTHERS + OWN:,}", len(found), "object(s)"),
+        Figure(f"objects of the job found among {OTHERS + OWN:,} pods", len(found), ""),
         Figure("bytes read by the find", read / everything, "", "a list of all pods", most=0.05),
         Figure("time of the find", took / whole, "", "a list of all pods"),
     ]

@@ -11,7 +11,7 @@ def pod(index: int, *, uid: str = "", exit_code: int | None = None) -> Json:
     state: Json = {"running": {"startedAt": "2026-11-29T10:00:00Z"}}
     if exit_code is not None:
         state = {"terminated": {"exitCode": exit_code, "reason": "Error", "finishedAt": "2026-11-29T10:05:00Z"}}
-    owned = {f"f:{key}": {} for key in ("image", "name", "resources", "volumeMounts", "env", "ports")}
+    owned: Json = {f"f:{key}": {} for key in ("image", "name", "resources", "volumeMounts", "env", "ports")}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -64,7 +64,10 @@ def pod(index: int, *, uid: str = "", exit_code: int | None = None) -> Json:
                     "image": "registry.example.com/train:1",
                     "command": ["torchrun", "--nnodes=64", "train.py"],
                     "env": [{"name": f"SETTING_{n}", "value": f"value-{n}" * 4} for n in range(40)],
-                    "resources": {"requests": {"cpu": "90", "memory": "800Gi", "nvidia.com/gpu": "8"}},
+                    "resources": {
+                        "requests": {"cpu": "90", "memory": "800Gi", "nvidia.com/gpu": "8"},
+                        "limits": {"nvidia.com/gpu": "8"},
+                    },
                     "volumeMounts": [{"name": f"v{n}", "mountPath": f"/data/{n}"} for n in range(10)],
                 }
             ],
