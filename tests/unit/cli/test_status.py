@@ -48,6 +48,27 @@ def test_json_is_the_contract(muster: Muster, dump: str, target: tuple[str, ...]
     }
 
 
+def test_nothing_of_a_message_reaches_the_terminal(muster: Muster, write: Write) -> None:
+    workload = waiting("train", "u1")
+    workload["status"]["conditions"][0]["message"] = "no \x1b[2J\x9bquota\u202e"
+    path = write("odd.yaml", WORLD, gang(uid="u1", created=CREATED), workload)
+    for form in ((), ("-o", "json")):
+        ran = muster("status", "job/train", "-f", path, *form, *NOW)
+        assert not set("\x1b\x9b\u202e") & set(ran.out)
+    assert "no \x1b[2J\x9bquota\u202e" in ran.json["observation"]["cause"]["detail"], "JSON says it all the same"
+
+
+def test_provisioning_checks_stand_for_capacity(muster: Muster, write: Write) -> None:
+    workload = waiting("train", "u1")
+    workload["status"] = {
+        "conditions": [{"type": "Evicted", "status": "True", "reason": "AdmissionCheck", "message": "again"}],
+        "admissionChecks": [{"name": "capacity", "state": "Pending"}],
+    }
+    path = write("evicted.yaml", WORLD, gang(uid="u1", created=CREATED), workload)
+    told = muster("status", "job/train", "-f", path, "-o", "json", *NOW).json
+    assert told["observation"]["cause"]["kind"] == "no-capacity"
+
+
 def test_now_fixes_the_clock(muster: Muster, dump: str) -> None:
     at = ("status", "job/train", "-n", "team-a", "-f", dump, "--now")
     assert "deadline in 1m" in muster(*at, "2026-11-29T10:29:00Z").out
