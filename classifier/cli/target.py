@@ -7,7 +7,6 @@ from typing import Final
 from classifier import api
 from classifier.api import Resource
 from classifier.cli.errors import UsageError
-from classifier.scope import BOUNDED
 from classifier.state.kinds import KINDS
 
 #: Names of objects, and of dispatch's jobs: what can stand in a URL and in a label.
@@ -37,7 +36,7 @@ def _table(resources: Iterable[Resource]) -> dict[str, Resource]:
 
 
 #: The kinds whose wait is reported, and those that can be explained; a Workload stands for its job.
-REPORTED: Final = _table(view.resource for view in BOUNDED.values())
+REPORTED: Final = _table((api.JOBS,))
 EXPLAINED: Final = _table([*(view.resource for view in KINDS.values()), api.WORKLOADS])
 
 
