@@ -76,19 +76,14 @@ def case_of(job: Meta, objects: Objects, settings: Settings, captured: Sequence[
 
 
 def _children_of(job: Meta, view: KindView, objects: Objects) -> Iterator[Meta]:
-    kept: set[tuple[Resource, str]] = set()
     for selection in view.children(job):
         child = _view_at(selection.resource)
         kind = objects.of(selection.resource, child.type_) if child is not None else {}
         if selection.name is not None:
             found = kind.get(f"{job.namespace}/{selection.name}")
-            chosen: Iterable[Meta] = () if found is None else (found,)
+            yield from () if found is None else (found,)
         else:
-            chosen = (o for o in kind.values() if o.namespace == job.namespace and _has(o, selection.labels))
-        for obj in chosen:
-            if (selection.resource, obj.key) not in kept:
-                kept.add((selection.resource, obj.key))
-                yield obj
+            yield from (o for o in kind.values() if o.namespace == job.namespace and _has(o, selection.labels))
 
 
 def _workloads_of(job: Meta, objects: Objects) -> Iterator[Workload]:

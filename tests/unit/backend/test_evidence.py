@@ -151,7 +151,7 @@ async def test_watches_on_one_job_share_what_is_kept(
     await first.close()
     assert len(plain.ring.of("tj-1")) == 3
     await second.close()
-    assert set(plain.ring.uids) == set()
+    assert set(plain.ring.uids) == plain._evidence.trainjobs == set()
 
 
 async def test_one_watch_does_not_repeat_what_another_has_told(
@@ -238,6 +238,7 @@ def test_a_find_of_one_job_does_not_end_what_is_kept_of_another() -> None:
     evidence.jobset(JS().done())
     evidence.deleted("train", dead().metadata(resourceVersion="7").done())
     evidence.forget("other", {"tj-1"})
+    assert evidence.trainjob_of(dead().done()) == "tj-1"
     assert (set(ring.uids), evidence.trainjobs) == ({"tj-1"}, {"tj-1"})
     evidence.forget("train", {"tj-1"})
     assert (set(ring.uids), evidence.trainjobs) == (set(), set())

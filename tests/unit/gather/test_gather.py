@@ -15,6 +15,7 @@ from classifier.state.gather import (
     find_in,
     inspect_in,
     job_in,
+    jobsets_of,
     why_no_job,
 )
 from tests.builders import T0, check, job, node, workload
@@ -55,6 +56,7 @@ def test_a_trainjob_has_its_jobset_its_jobs_and_its_pods() -> None:
         JS(name="train-4").uid("js-2"),
         child_job().label("jobset.sigs.k8s.io/jobset-name", "train-3"),
         child_job(name="other").label("jobset.sigs.k8s.io/jobset-name", "train-4"),
+        child_job(name="far").label("jobset.sigs.k8s.io/jobset-name", "train-3").metadata(namespace="another"),
         pod("mine"),
         pod("dying").deleting(),
         pod("of-4").of_jobset("train-4", "js-2").dispatch_labels(job_id="train", submission="4"),
@@ -272,6 +274,7 @@ def test_nothing_of_another_namespace_is_found() -> None:
     built = (TJ(), JS(name="train-1").owner("tj-0"), pod("p").of_jobset("train-1", "js-9"), runtime("train-2"))
     snapshot = heap(*(one.metadata(namespace="another") for one in built))
     assert found(snapshot) == []
+    assert jobsets_of(snapshot, NAMESPACE, "train", PLAIN) == []
 
 
 def test_a_pod_is_no_orphan_by_its_name() -> None:
