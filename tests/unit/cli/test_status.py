@@ -147,4 +147,5 @@ def test_colours_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert not colours(terminal)  # type: ignore[arg-type]  # likewise
     assert paint("  ✗ Running                Failed") == "  \x1b[31m✗\x1b[0m Running                Failed"
+    assert paint("✓ TrainJob ns/x: ended") == "\x1b[32m✓\x1b[0m TrainJob ns/x: ended"
     assert paint("Node pool gpupool: 0/2 nodes") == "Node pool gpupool: 0/2 nodes"
