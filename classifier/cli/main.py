@@ -33,7 +33,7 @@ def parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code; argparse exits by itself on usage errors (2) and ``--help`` (0)."""
     # What the libraries log is for daemons; people get one line on stderr.
-    logging.getLogger("classifier").addHandler(logging.NullHandler())
+    logging.getLogger().addHandler(logging.NullHandler())
     arguments = parser().parse_args(argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

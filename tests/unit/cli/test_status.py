@@ -1,6 +1,10 @@
 """``muster status``, offline, and the command's habits."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -105,6 +109,16 @@ def test_no_cluster_is_one_line_too(muster: Muster) -> None:
     assert ran.code == 1
     assert "--kubeconfig" in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+def test_libraries_add_no_line_of_their_own(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "classifier.cli.main", "explain", "train"]
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        environment.pop(name, None)
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert len(ran.stderr.splitlines()) == 1, ran.stderr
 
 
 def test_a_cluster_that_does_not_answer(muster: Muster, write: Write) -> None:
