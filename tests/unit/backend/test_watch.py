@@ -174,12 +174,10 @@ async def test_a_workload_made_while_its_job_is_first_read_is_not_missed(
         server.fault = None
         return await server.handle(request)
 
-    def of_workloads(call: Any) -> bool:
-        return about(api.ADMISSION_CHECKS)(call) and "tj-1" in str(server.calls)
-
     one = watch(kueue)
     await one.hears(1)
-    server.fault, server.faulty = hold, of_workloads
+    # Asked for beside the Workloads, before them or after.
+    server.fault, server.faulty = hold, about(api.ADMISSION_CHECKS)
     put(server, TJ())
     await asyncio.wait_for(held.wait(), 10)
     # The list of Workloads has been answered by now: without any.
