@@ -7,7 +7,9 @@ import msgspec
 from classifier import api
 from classifier.objects import Condition, Pod, Workload
 from classifier.state.facts import Facts
+from classifier.state.finding import Finding
 from classifier.state.findings import findings
+from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind, State
 from classifier.state.suspended import STOPS, queue_stopped
 from classifier.state.verdict import Verdict, by_workload
@@ -31,13 +33,21 @@ def evicted(facts: Facts, state: State) -> Verdict | None:
     if reason.startswith("Deactivated") or (reason in STOPS and not queue_stopped(workload, eviction)):
         return None  # active again, or its queue runs again
     said = (_preemption(workload) if reason == PREEMPTED else None) or eviction
-    pods = by_pods(state, findings(facts), facts.settings) if state is State.RUNNING or reason == NOT_READY else None
+    found = findings(facts) if state is State.RUNNING or reason == NOT_READY else []
+    if reason == NOT_READY:
+        found = _before(moment(eviction.last_transition_time), found)
+    pods = by_pods(state, found, facts.settings)
     verdict = by_workload(state, workload, said, _cause(facts, workload, reason))
     if pods is None:
         return verdict
     if reason == NOT_READY:
         return msgspec.structs.replace(pods, evidence=pods.evidence + verdict.evidence)
     return msgspec.structs.replace(verdict, evidence=verdict.evidence + pods.evidence)
+
+
+def _before(eviction: int | None, found: list[Finding]) -> list[Finding]:
+    """Without the ends that the eviction itself brought: it makes the ranks exit that were ready."""
+    return [f for f in found if f.at is None or eviction is None or f.at <= eviction]
 
 
 def _cause(facts: Facts, workload: Workload, reason: str) -> CauseKind:

@@ -20,11 +20,15 @@ def current(pods: Sequence[Pod], view: KindView, settings: Settings) -> tuple[Ex
     return Execution(admission, number - admission), [pod for pod, run in zip(pods, runs, strict=True) if run == best]
 
 
-def of_this_admission(pods: Sequence[Pod], view: KindView, workload: Workload | None) -> Sequence[Pod]:
-    """Where no pod says its admission: without those that are going and were made before the current one.
+def of_this_run(pods: Sequence[Pod], view: KindView, workload: Workload | None) -> Sequence[Pod]:
+    """Where no pod says its admission: without those that are of an earlier run all the same.
 
-    Kueue admits again while pods of the run before are still terminating; their exit 143 is not this run's.
+    J never falls. And Kueue admits again while pods of the run before are still terminating: those that are going and
+    were made before the current admission, whose exit 143 is not this run's.
     """
+    restarts = [count(view.restart(pod)) for pod in pods]
+    last = max((n for n in restarts if n is not None), default=None)
+    pods = [pod for pod, n in zip(pods, restarts, strict=True) if n is None or n == last]
     admitted = workload.condition(api.ADMITTED) if workload else None
     since = moment(admitted.last_transition_time) if admitted is not None and admitted.true else None
     if since is None or view.gates_pods:

@@ -7,8 +7,8 @@ import msgspec
 from classifier.objects import Meta, Pod, Workload
 from classifier.state.attached import Attached, attach, own_uids
 from classifier.state.case import Case
-from classifier.state.execution import current, of_this_admission
-from classifier.state.kinds.view import KindView
+from classifier.state.execution import current, of_this_run
+from classifier.state.kinds import KindView, parent_of
 from classifier.state.observation import Execution
 from classifier.state.settings import Mode, Settings
 from classifier.state.workload import deciding, hold
@@ -39,6 +39,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     def kind(self) -> str:
         return self.case.view.resource.kind
 
+    @property
+    def queued(self) -> bool:
+        """Whether Kueue has, or ought to have, a Workload of it. It makes none of a job's parts: they start with it."""
+        return self.kueue and (self.workload is not None or parent_of(self.case.job) is None)
+
 
 def read(case: Case, settings: Settings) -> Facts:
     workload = deciding(case, settings)
@@ -49,7 +54,7 @@ def read(case: Case, settings: Settings) -> Facts:
     pods = (*attached.pods, *sorted(captured, key=lambda pod: (pod.name, pod.uid)))
     run, evidence = current(pods, case.view, settings)
     if run is None:
-        evidence = of_this_admission(evidence, case.view, workload)
+        evidence = of_this_run(evidence, case.view, workload)
     own = {id(pod) for pod in attached.pods}
     return Facts(
         case=case,

@@ -168,7 +168,15 @@ def why_no_job(workload: Workload) -> str:
 def group_of(pods: Iterable[Pod]) -> PodGroup | None:
     """The pods of one group as one job."""
     members = sorted(pods, key=lambda p: (p.metadata.creation_timestamp or "~", p.name))
-    return PodGroup(metadata=members[0].metadata, pods=members) if members else None
+    if not members:
+        return None
+    metadata = members[0].metadata
+    if any(pod.metadata.deletion_timestamp is None for pod in members):
+        # The eldest alone may go, and be replaced.
+        metadata = msgspec.structs.replace(
+            metadata, deletion_timestamp=None
+        )
+    return PodGroup(metadata=metadata, pods=members)
 
 
 def _group(name: str, namespace: str, objects: Objects) -> PodGroup | None:

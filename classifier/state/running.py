@@ -19,7 +19,7 @@ from classifier.state.winner import by_pods
 
 def is_running(facts: Facts) -> bool:
     """Admitted and not suspended, by spec and by status."""
-    admitted = not facts.kueue or (facts.workload is not None and facts.workload.is_true(api.ADMITTED))
+    admitted = not facts.queued or (facts.workload is not None and facts.workload.is_true(api.ADMITTED))
     return admitted and not facts.view.suspended(facts.job) and not facts.view.paused(facts.job)
 
 

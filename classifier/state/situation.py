@@ -36,7 +36,7 @@ def situation(facts: Facts, verdict: Verdict) -> Iterator[str]:
     yield from _gate(facts, verdict)
     if manager := facts.view.foreign(facts.job):
         yield f"managed by {manager}"
-    if facts.kueue:
+    if facts.queued:
         yield from _queue(facts.workload, verdict) if facts.workload else ("no Workload",)
     yield unheld(facts)
     if verdict.state is State.RUNNING:

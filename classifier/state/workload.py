@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from classifier import api
 from classifier.objects import AdmissionCheckState, Meta, PodGroup, Workload
 from classifier.state.case import Case
+from classifier.state.kinds.podgroup import SUSPENDING_PARENT
 from classifier.state.numbers import moment, positive
 from classifier.state.settings import Mode, Settings
 
@@ -20,7 +21,11 @@ def controlled(workload: Workload, case: Case) -> bool:
     """Whether the job controls it; where Kueue only lists owners, whether the job, or a pod of the group, is one."""
     if case.view.controls_workload:
         return workload.controller is not None and workload.controller.uid == case.job.uid
-    uids = {pod.uid for pod in case.job.pods} if isinstance(case.job, PodGroup) else {case.job.uid}
+    uids = {case.job.uid}
+    if isinstance(case.job, PodGroup):
+        if case.job.annotation(SUSPENDING_PARENT):
+            return True  # a LeaderWorkerSet or StatefulSet made it, and none of the pods says of which UID
+        uids = {pod.uid for pod in case.job.pods}
     return any(owner.uid in uids for owner in workload.metadata.owner_references or ())
 
 
@@ -51,16 +56,11 @@ def deciding(case: Case, settings: Settings) -> Workload | None:
     if settings.mode is Mode.PLAIN:
         return None
 
-    def standing(workload: Workload) -> int:
-        if not case.view.many_workloads:
-            return 0
-        return int(workload.active) + int(workload.active and workload.is_true(api.ADMITTED))
-
     def order(workload: Workload) -> tuple[bool, int, bool, int, str, str]:
         born = moment(workload.metadata.creation_timestamp)
         return (
             not controlled(workload, case),
-            standing(workload),
+            _standing(workload) if case.view.many_workloads else 0,
             born is None,
             born or 0,
             workload.name,
@@ -68,6 +68,19 @@ def deciding(case: Case, settings: Settings) -> Workload | None:
         )
 
     return min(candidates(case), key=order, default=None)
+
+
+def _standing(workload: Workload) -> int:
+    """Worst first: inactive, not admitted, being evicted, well. Of those that wait, first one that says why.
+
+    Kueue says nothing of a Workload that waits behind an equal one (Kueue: pkg/cache/queue, handleInadmissibleHash).
+    """
+    if not workload.active:
+        return 0
+    evicted = workload.is_true(api.EVICTED)
+    if not workload.is_true(api.ADMITTED):
+        return 1 if evicted or workload.condition(api.QUOTA_RESERVED) is not None else 2
+    return 3 if evicted else 4
 
 
 def hold(case: Case, workload: Workload | None, settings: Settings) -> int:

@@ -16,6 +16,8 @@ from classifier.state.settings import Settings
 #: An annotation, since Kueue 0.18, or else a label.
 GROUP_NAME: Final = "kueue.x-k8s.io/pod-group-name"
 TOTAL_COUNT: Final = "kueue.x-k8s.io/pod-group-total-count"
+#: On pods of a LeaderWorkerSet or a StatefulSet, whose groups, and the Workloads of them, are its own.
+SUSPENDING_PARENT: Final = "kueue.x-k8s.io/pod-suspending-parent"
 _SERVING: Final = "kueue.x-k8s.io/pod-group-serving"
 _RETRIABLE: Final = "kueue.x-k8s.io/retriable-in-group"
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from classifier import api
@@ -13,6 +14,7 @@ from classifier.state.gather import (
     capacity_checks_in,
     case_of,
     find_in,
+    group_of,
     inspect_in,
     job_in,
     jobsets_of,
@@ -148,6 +150,24 @@ def test_a_pod_of_a_group_stands_for_all_of_it(member: Any) -> None:
     assert (group.name, [p.name for p in group.pods]) == ("b", ["b", "a", "c"])
     found = case_of(group, snapshot, KUEUE)
     assert (names(found.pods), names(found.workloads)) == (["a", "b", "c"], ["gang"])
+
+
+def test_a_group_goes_when_all_of_its_pods_do() -> None:
+    def member(name: str, born: str, *, going: bool) -> Any:
+        times = {"creationTimestamp": f"2026-11-29T10:00:0{born}Z"}
+        times |= {"deletionTimestamp": "2026-11-29T11:00:00Z"} if going else {}
+        return {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name, "namespace": "ns", "uid": name} | times}
+
+    def of(*members: Any) -> str | None:
+        group = group_of(msgspec.convert(one, Pod) for one in members)
+        assert group is not None
+        assert group.name == "old"
+        return group.metadata.deletion_timestamp
+
+    old, new = member("old", "0", going=True), member("new", "1", going=False)
+    assert of(old, new) is of(new, old) is None  # replaced
+    assert of(old, member("new", "1", going=True)) == "2026-11-29T11:00:00Z"
+    assert of(member("old", "0", going=False), member("new", "1", going=True)) is None
 
 
 def test_the_workload_of_a_group_leads_to_its_pods() -> None:

@@ -1,46 +1,21 @@
 """What the rules do beyond the page's vectors: other kinds' words, several Workloads, the accepted extensions."""
 
+from itertools import combinations
 from typing import Any
 
 import msgspec
 import pytest
 
 from classifier import api
-from classifier.objects import Job, JobSet, LeaderWorkerSet, Meta, Pod, PodGroup, RayCluster, RayJob, TrainJob, Workload
-from classifier.state import Case, Mode, Observation, Settings, classify
+from classifier.objects import Job, JobSet, LeaderWorkerSet, Pod, PodGroup, RayCluster, RayJob, TrainJob, Workload
+from classifier.state import Case, Mode, Settings, classify, explain
 from classifier.state.kinds import KINDS
 from classifier.state.kinds.podgroup import VIEW as POD_GROUP
 from tests.builders import T0
 from tests.unit.state.builders import JS, TJ, WL, Input, WorkloadTold, captured, full, kueue, plain, pod, ready
+from tests.unit.state.others import condition, observe, of, owned
 
 FAILED = "Failed=True/FailedJobs: why"
-
-
-def observe(job: Meta, *others: Any, mode: Mode = Mode.PLAIN, nodes: Any = None) -> Observation:
-    """Of a job of any kind, with its children, Workloads and pods."""
-    view = POD_GROUP if isinstance(job, PodGroup) else next(v for v in KINDS.values() if v.type_ is type(job))
-    case = Case(
-        job=job,
-        view=view,
-        children=tuple(o for o in others if isinstance(o, JobSet | RayCluster)),
-        workloads=tuple(o for o in others if isinstance(o, Workload)),
-        pods=tuple(o for o in others if isinstance(o, Pod)),
-        nodes=nodes,
-    )
-    return classify(case, Settings(mode=mode), T0)
-
-
-def of(type_: Any, name: str = "a", uid: str = "u1", spec: Any = None, status: Any = None, **meta: Any) -> Any:
-    raw = {"metadata": {"name": name, "namespace": "ns", "uid": uid} | meta, "spec": spec or {}, "status": status or {}}
-    return msgspec.convert(raw, type_)
-
-
-def condition(type_: str, status: str = "True", reason: str = "Why", message: str = "") -> dict[str, str]:
-    return {"type": type_, "status": status, "reason": reason, "message": message}
-
-
-def owned(uid: str, controller: bool = True, kind: str = "RayJob") -> list[dict[str, Any]]:
-    return [{"apiVersion": "x/v1", "kind": kind, "name": "a", "uid": uid, "controller": controller}]
 
 
 # --- texts name the kind -----------------------------------------------------------------------------------------
@@ -186,12 +161,45 @@ def test_of_many_workloads_the_worst_off_decides_and_none_is_too_many() -> None:
     assert (told.state, told.foreign) == ("suspended", False)
 
 
+WAITS = condition("QuotaReserved", "False", "Pending")
+EVICTED = condition("Evicted", reason="Preempted")
+STANDINGS = {
+    "inactive": replica("e", False, EVICTED, WAITS),
+    "waiting, and Kueue says for what": replica("d", True, WAITS),
+    "waiting behind an equal one, without a word": replica("c"),
+    "being evicted": replica("b", True, condition("Admitted"), EVICTED),
+    "well": replica("a", True, condition("Admitted"), condition("Evicted", "False")),
+}
+
+
+@pytest.mark.parametrize(("worse", "better"), list(combinations(STANDINGS, 2)))
+def test_of_many_workloads_one_decides_before(worse: str, better: str) -> None:
+    """By name, as without a date, each would come after those that are better off."""
+    first, second = STANDINGS[worse], STANDINGS[better]
+    view = KINDS[(api.LEADER_WORKER_SETS.group, api.LEADER_WORKER_SETS.kind)]
+    for workloads in ((first, second), (second, first)):
+        case = Case(job=of(LeaderWorkerSet), view=view, workloads=workloads)
+        assert explain(case, Settings(), T0).workload == first.name
+
+
+def test_C6_a_group_of_a_leaderworkerset_that_is_preempted_is_not_hidden_by_one_that_is_well() -> None:
+    told = observe(of(LeaderWorkerSet), STANDINGS["well"], STANDINGS["being evicted"], mode=Mode.KUEUE)
+    assert (told.state, told.cause.kind, told.cause.provenance) == ("running", "preempted", "workload")
+
+
 def test_C11_6_a_pod_groups_workload_is_owned_by_its_pods() -> None:
     member = of(Pod, "p0", "p")
     group = PodGroup(metadata=member.metadata, pods=[member])
     own, other = (of(Workload, "wl", "w", ownerReferences=owned(uid, controller=False, kind="Pod")) for uid in "px")
     assert not observe(group, member, own, mode=Mode.KUEUE).foreign
     assert observe(group, member, other, mode=Mode.KUEUE).foreign
+
+
+def test_C11_6_a_group_that_is_anothers_part_has_the_workload_of_its_parent() -> None:
+    member = of(Pod, "lws-0", "p", annotations={"kueue.x-k8s.io/pod-suspending-parent": "leaderworkerset.x-k8s.io/x"})
+    workload = of(Workload, "wl", "w", ownerReferences=owned("lws-uid", controller=False, kind="LeaderWorkerSet"))
+    told = observe(PodGroup(metadata=member.metadata, pods=[member]), member, workload, mode=Mode.KUEUE)
+    assert (told.foreign, told.cause.detail) == (False, "")
 
 
 # --- pods whose JobSet went first ---------------------------------------------------------------------------------
@@ -236,6 +244,26 @@ def test_C9_uncounted_pods_on_their_way_out_of_an_earlier_admission_are_no_evide
         old.metadata(deletionTimestamp="2026-11-29T10:04:59Z")
     told = kueue(TJ(), JS(), WL(*_ADMITTED), old, pod("p1").run(a=None)).observe()
     assert told.cause.kind == ("non-zero-exit" if blamed else "none")
+
+
+@pytest.mark.parametrize(
+    ("restarts", "blamed"),
+    [
+        ((0, 1), "p1: exit code 1"),  # the first failure was recovered from
+        ((9, 10), "p1: exit code 1"),  # numbers, not text
+        ((1, 1), "p0: exit code 1; other ranks: p1 non-zero-exit (exit code 1)"),
+        ((None, 1), "p0: exit code 1; other ranks: p1 non-zero-exit (exit code 1)"),  # who says nothing may be of it
+        (("x", 1), "p0: exit code 1; other ranks: p1 non-zero-exit (exit code 1)"),
+        ((None, None), "p0: exit code 1; other ranks: p1 non-zero-exit (exit code 1)"),
+    ],
+)
+@pytest.mark.parametrize("keep", [lambda pod: pod, captured], ids=["live", "captured"])
+def test_C9_uncounted_pods_of_an_earlier_restart_are_no_evidence(restarts: Any, blamed: str, keep: Any) -> None:
+    """Without dispatch no pod says its admission, but JobSet counts its restarts all the same."""
+    pods = [pod(f"p{n}").run(a=None, j=j).failed().exit(1, at=f"10:00:0{n}") for n, j in enumerate(restarts)]
+    for told in (plain(TJ(FAILED), JS(), *map(keep, pods)), plain(TJ(FAILED), JS(), *map(keep, reversed(pods)))):
+        assert told.observe().cause.detail == f"pod {blamed}"
+        assert told.observe().execution is None
 
 
 def test_C9_a_group_of_pods_was_made_before_its_admission() -> None:

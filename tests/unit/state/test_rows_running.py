@@ -140,6 +140,29 @@ EVICTIONS = [
         ),
     ),
     vector(
+        "C6 pods not ready: the ranks that were ready exit of the eviction, pending",
+        kueue(TJ().suspend(), JS(), WL(TIMEOUT), pod("p0").exit(143, at="10:00:01").deleting()),
+        pending("unknown", "", TIMEOUT_SAID, R=1),
+    ),
+    vector(
+        "C6 pods not ready: the ranks that were ready exit of the eviction, running and another unschedulable",
+        kueue(
+            TJ(),
+            JS(),
+            WL().admitted().has(TIMEOUT),
+            pod("p0").exit(143, at="10:00:31").deleting(),
+            pod("p1").unscheduled("none"),
+        ),
+        running(
+            "no-capacity", "workload", f"{TIMEOUT_SAID}; 1 of 2 pods unscheduled: pod p1: Unschedulable: none", R=1
+        ),
+    ),
+    vector(
+        "C6 pods not ready: an eviction without a date hides no finding",
+        kueue(TJ().suspend(), JS(), WL("Evicted=True/PodsReadyTimeout@-: too late"), pod("p0").failed().exit(1)),
+        pending("non-zero-exit", "container", f"pod p0: exit code 1; {TIMEOUT_SAID}", R=1),
+    ),
+    vector(
         "C6 pods not ready: a finding of unknown kind",
         kueue(TJ(), JS(), WL().admitted().has(TIMEOUT), pod("p0").failed().exit(255, "Unknown")),
         running("unknown", "", f"pod p0: exit code 255 (Unknown); {TIMEOUT_SAID}", R=1),
