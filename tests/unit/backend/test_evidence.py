@@ -1,16 +1,18 @@
 """What a watch keeps of pods that go, and for how long (reference/classification.md §C14.4, W1 to W7)."""
 
+import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from classifier import api
 from classifier.cluster.backend import Backend
 from classifier.cluster.client import Client
-from classifier.cluster.evidence import Evidence
+from classifier.cluster.evidence import WAITING, Evidence
 from classifier.state import Explanation, Ring
-from tests.apiserver import ApiServer
-from tests.unit.backend.conftest import PLAIN, Taken, Watch, put, remove
+from tests.apiserver import ApiServer, lists
+from tests.unit.backend.conftest import PLAIN, Taken, Watch, about, put, remove
 from tests.unit.state.builders import JS, NAMESPACE, TJ, PodTold, pod
 
 Open = Callable[[Backend], Watch]
@@ -254,6 +256,59 @@ def test_what_became_known_during_a_find_is_not_among_what_it_calls_gone() -> No
     evidence.deleted("train", dead().of_jobset("train-3", "js-9").metadata(resourceVersion="7").done())
     evidence.forget("train", before)
     assert (set(ring.uids), evidence.trainjobs) == ({"tj-9"}, {"tj-9"})
+
+
+def test_a_pod_may_be_gone_before_its_jobset_is_known() -> None:
+    """Watches on two kinds keep no common order, and the JobSets of a full namespace take their time to list."""
+    ring = Ring()
+    evidence = Evidence(ring)
+    evidence.opened("train")
+    for n in range(WAITING + 2):
+        evidence.deleted("train", dead(f"p{n}").metadata(resourceVersion=str(n + 1)).done())
+    other = dead("x").of_jobset("train-3", "js-9").metadata(resourceVersion="900")
+    evidence.deleted("train", other.done())
+    assert ring.uids == ()
+    evidence.jobset(JS().done())
+    # The latest of those that wait; the stranger waits on.
+    assert [p.name for p in ring.of("tj-1")] == [f"p{n}" for n in range(3, WAITING + 2)]
+    evidence.jobset(JS().uid("js-9").owner("tj-9").done())
+    assert [p.name for p in ring.of("tj-9")] == ["x"]
+    # They are evidence of their job like any other.
+    evidence.closed("train")
+    assert ring.uids == ()
+
+
+def test_pods_that_wait_for_their_jobset_go_with_the_last_watch() -> None:
+    ring = Ring()
+    evidence = Evidence(ring)
+    evidence.opened("train")
+    evidence.opened("other")
+    evidence.deleted("train", dead().metadata(resourceVersion="7").done())
+    evidence.closed("train")
+    evidence.jobset(JS().done())
+    assert ring.uids == ()
+
+
+async def test_a_pod_that_goes_while_the_jobsets_are_listed_is_evidence(
+    server: ApiServer, plain: Backend, watch: Open, taken: Taken
+) -> None:
+    put(server, TJ(), JS(), dead())
+    go_on = asyncio.Event()
+
+    async def hold(request: Any) -> Any:
+        await go_on.wait()
+        server.fault = None
+        return await server.handle(request)
+
+    server.fault, server.faulty = hold, lambda call: about(api.JOBSETS)(call) and lists(call)
+    one = watch(plain)
+    await server.watched(2)
+    remove(server, api.PODS, "p0")
+    await taken.until("DELETED", "p0")
+    put(server, TJ(FAILED))
+    go_on.set()
+    await one.until(lambda: one.said)
+    assert detail_of(one.said[-1]) == "pod p0: exit code 3"
 
 
 def test_only_a_jobset_of_a_trainjob_leads_anywhere() -> None:
