@@ -1,6 +1,7 @@
 """Find, Inspect and Watch on a cluster, with the evidence a watch keeps (reference/classification.md §C13, §C14)."""
 
 import contextlib
+import time
 from collections.abc import AsyncGenerator, Iterator
 from typing import Final
 
@@ -28,6 +29,16 @@ READS: Final = 3
 #: Whether it is the last time.
 _ATTEMPTS: Final = (*(False for _ in range(READS - 1)), True)
 
+#: Seconds between two Finds of a watch, at least: what changes together is read together. It is as long as the last
+#: Find took, up to the second number, so that a busy job in a huge namespace does not keep its API server busy.
+PACE: Final = (0.1, 10.0)
+
+#: What no dispatch or Kueue is without, and what to do where it is lacking.
+_LACKED: Final = {
+    api.TRAIN_JOBS: "is Trainer installed there?",
+    api.WORKLOADS: "is Kueue installed there? If not, choose mode plain",
+}
+_clock = time.monotonic
 _WHOLE: Final = (api.TRAIN_JOBS, api.JOBSETS, api.TRAINING_RUNTIMES)
 
 
@@ -71,10 +82,17 @@ class Backend:
                 continue
             if version_of(job) == version_of(newer) or last:
                 break
-        self._note(reader, version_of(job) == version_of(newer), name)
+        settled = version_of(job) == version_of(newer)
+        if newer is None:
+            self.notes = []
+            return None
         # What the job says of itself last is what counts.
         for part in parts_of(newer):
             reader.snapshot.add(resource_of(part), part)
+        if not settled:
+            # By now it may run, and Nodes that nobody asked for would count as gone.
+            await reader.nodes([newer], self._captured)
+        self._note(reader, settled, name)
         now = self._client.time.now()
         return inspect_in(reader.snapshot, resource, self._namespace, name, self._settings, now, self._captured)
 
@@ -101,9 +119,11 @@ class Backend:
             first, second = (versions_of(r.snapshot, namespace, job, settings) for r in (reader, again))
             if first == second or last:
                 break
-        self._note(reader, first == second, job)
         # What a TrainJob says of itself last is what counts.
         reader.snapshot.put(api.TRAIN_JOBS, again.snapshot.of(api.TRAIN_JOBS, TrainJob).values())
+        if first != second:
+            await reader.nodes(trainjobs_of(reader.snapshot, namespace, job, settings), self._captured)
+        self._note(reader, first == second, job)
         self._evidence.forget(job, before - self._owners(reader))
         return find_in(reader.snapshot, namespace, job, settings, self._client.time.now(), self._captured)
 
@@ -120,6 +140,9 @@ class Backend:
 
     def _note(self, reader: JobReader, settled: bool, name: str) -> None:
         self.notes = list(reader.snapshot.notes)
+        for resource, so in _LACKED.items():
+            if resource in reader.snapshot.unserved:
+                self.notes.append(f"{reader.host_without(resource)}; {so}")
         if not settled:
             self.notes.append(f"{name} kept changing while it was read: its parts may disagree")
 
@@ -144,6 +167,7 @@ class Backend:
             sent: dict[Ref, Observation] = {}
             going = is_label_value(job) and await watching.open()
             while going:
+                began = _clock()
                 watching.reading()
                 try:
                     found = await self.find(job)
@@ -152,12 +176,13 @@ class Backend:
                     break
                 self.notes += watching.notes
                 refs = [explanation.observation.ref for explanation in found]
+                took = _clock() - began
                 watching.read((ref.uid for ref in refs), (ref.name for ref in refs))
                 news = [e for e in found if not e.observation.same(sent.get(e.observation.ref))]
                 sent = {e.observation.ref: e.observation for e in found}
                 for explanation in news:
                     yield explanation
-                going = await watching.changed()
+                going = await watching.changed() and await watching.rest(min(max(PACE[0], took), PACE[1]))
         finally:
             self.closed_because = watching.over or ""
             await watching.close()

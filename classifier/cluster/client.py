@@ -69,6 +69,11 @@ class ApiError(Exception):
     def missing(self) -> bool:
         return self.status == 404
 
+    @property
+    def unserved(self) -> bool:
+        """A path the server does not know, rather than an object it does not have."""
+        return self.status == 404 and self.reason != "NotFound"
+
 
 class Unreachable(ClientError):
     """No answer: refused, reset, timed out. Whether a write happened is **unknown**."""

@@ -5,6 +5,7 @@ a note, and the answer says less. A kind the cluster does not serve (404 on its 
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
 
@@ -23,6 +24,10 @@ from classifier.report.owner import Owner, owner_of
 JOB_POD_LABEL: Final = "batch.kubernetes.io/controller-uid"
 MANAGED_LABEL: Final = "kueue.x-k8s.io/managed=true"
 
+#: What objects and namespaces can be called. Names come from owners, annotations and status, too, where anybody can
+#: write anything: what is no name must not become a part of a path.
+_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+
 #: What every judgement needs, whatever is judged.
 SHARED: Final = (
     api.CAPACITY_PROFILES,
@@ -31,6 +36,10 @@ SHARED: Final = (
     api.ADMISSION_CHECKS,
     api.PROVISIONING_REQUEST_CONFIGS,
 )
+
+
+def is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
 
 
 class Reader:
@@ -42,6 +51,8 @@ class Reader:
 
     async def collect(self, resource: Resource, namespace: str | None = None, **selectors: str) -> None:
         """All objects of a kind that match, into the snapshot. ``selectors``: labelSelector, fieldSelector."""
+        if namespace is not None and not is_name(namespace):
+            return
         try:
             async for page in self._pages(resource, namespace, selectors):
                 for obj in page:
@@ -72,7 +83,7 @@ class Reader:
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Meta | None:
         """One object into the snapshot; None if there is none or it may not be read."""
-        if not name:
+        if not is_name(name) or not (namespace is None or is_name(namespace)):
             return None
         try:
             obj = await self.client.get(resource.path(namespace, name), TYPES[resource])

@@ -17,9 +17,9 @@ import msgspec
 from classifier import api
 from classifier.api import Resource
 from classifier.cluster.client import ApiError, Client, ClientError
-from classifier.cluster.reader import MANAGED_LABEL, Reader
+from classifier.cluster.reader import MANAGED_LABEL, Reader, is_name
 from classifier.cluster.snapshot import TYPES, Snapshot
-from classifier.objects import Meta, Pod, PodGroup, Workload
+from classifier.objects import Meta, Node, Pod, PodGroup, Workload
 from classifier.state import State, classify
 from classifier.state.gather import (
     Captured,
@@ -109,7 +109,7 @@ class JobReader(Reader):
     async def named(self, resource: Resource, name: str) -> Meta | None:
         """The job, or the one a Workload or a pod of a group stands for. ApiError if it may not be read.
 
-        ClientError where a Workload leads to none.
+        ClientError where a Workload leads to none, or the cluster does not have the kind.
         """
         if resource == api.WORKLOADS:
             return await self._job_behind(name)
@@ -120,14 +120,22 @@ class JobReader(Reader):
         return await self._own(resource, name)
 
     async def _own(self, resource: Resource, name: str) -> Meta | None:
+        if not is_name(name):
+            return None
         try:
             obj = await self.client.get(resource.path(self.namespace, name), TYPES[resource])
         except ApiError as error:
+            if error.unserved:
+                raise ClientError(f"{self.host_without(resource)}, so there is no {resource.kind} in it") from None
             if error.missing:
                 return None
             raise
         self.snapshot.add(resource, obj)
         return obj
+
+    def host_without(self, resource: Resource) -> str:
+        kind = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        return f"{self.client.host} serves no {kind} of version {resource.version}"
 
     async def _job_behind(self, name: str) -> Meta | None:
         workload = await self._own(api.WORKLOADS, name)
@@ -165,7 +173,7 @@ class JobReader(Reader):
                 *(self._workloads(jobs) if self._settings.mode is Mode.KUEUE else ()),
             ]
         )
-        await self._nodes(self._bound(jobs, captured))
+        await self.nodes(jobs, captured)
 
     def _children(self, jobs: Iterable[Meta], known: Sequence[Resource]) -> Iterator[Request]:
         names: set[tuple[Resource, str]] = set()
@@ -208,6 +216,10 @@ class JobReader(Reader):
     async def _checks(self) -> None:
         await self.collect(api.ADMISSION_CHECKS)
         self._remember(api.ADMISSION_CHECKS)
+
+    async def nodes(self, jobs: Iterable[Meta], captured: Captured) -> None:
+        """The Nodes that the rules may ask about, but those that are known already."""
+        await self._nodes(self._bound(jobs, captured) - self.snapshot.of(api.NODES, Node).keys())
 
     def _bound(self, jobs: Iterable[Meta], captured: Captured) -> set[str]:
         """The Nodes that the pods of running jobs are bound to: nobody asks about others."""

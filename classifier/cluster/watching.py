@@ -4,6 +4,7 @@ Unlike a reflector they never begin anew: the first that ends closes the stream,
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
@@ -46,6 +47,7 @@ class Watching:
         self._names: frozenset[str] = frozenset()
         self._others: set[str] | None = None
         self._opening = 0
+        self._without = 0
         self._tasks: list[asyncio.Task[None]] = []
 
     # --- life ---------------------------------------------------------------------------------------------------
@@ -150,6 +152,9 @@ class Watching:
             if resource == api.TRAIN_JOBS:
                 return False
             self.notes.append(f"{resource.plural} may not be watched in namespace {self._namespace}")
+        self._without += 1
+        if self._without == len(self._tasks):
+            self._end("nothing of the job can be watched")
         self._established()
         return True
 
@@ -180,6 +185,15 @@ class Watching:
         while not self._changed and self.over is None:
             self._stirred.clear()
             await self._stirred.wait()
+        return self.over is None
+
+    async def rest(self, seconds: float) -> bool:
+        """Let that time pass; False, and at once, if no more comes."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.over is None:
+                    self._stirred.clear()
+                    await self._stirred.wait()
         return self.over is None
 
     def _change(self) -> None:

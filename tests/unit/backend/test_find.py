@@ -131,6 +131,22 @@ async def test_a_job_that_never_rests_is_told_with_a_word(server: ApiServer, pla
     assert plain.notes == ["train kept changing while it was read: its parts may disagree"]
 
 
+async def test_nodes_are_asked_for_though_a_job_begins_to_run_at_the_last_moment(
+    server: ApiServer, plain: Backend
+) -> None:
+    put(server, TJ().suspend(), JS(), pod("p0"), ready("n1"))
+    turn = iter(range(1, 100))
+
+    def moves() -> None:
+        put(server, TJ() if next(turn) == READS else TJ().suspend())
+
+    happening(server, api.JOBS, moves, times=100)
+    (found,) = await plain.find("train")
+    assert plain.notes == ["train kept changing while it was read: its parts may disagree"]
+    assert (found.observation.state, found.observation.cause.kind) == ("running", "none")
+    assert asked(server, api.NODES) == ["n1"]
+
+
 async def test_another_jobs_changes_do_not_matter(server: ApiServer, plain: Backend) -> None:
     put(server, TJ(), JS())
     happening(server, api.PODS, lambda: put(server, TJ(name="other-3").uid("tj-o")), times=100)
@@ -165,7 +181,20 @@ async def test_a_kind_the_cluster_does_not_serve_is_empty(server: ApiServer, kue
     absent = (api.TRAIN_JOBS, api.JOBSETS, api.TRAINING_RUNTIMES, api.WORKLOADS, api.ADMISSION_CHECKS)
     refuse(server, dict.fromkeys(absent, answer(404, "", "404 page not found")))
     assert told(await kueue.find("train")) == [("Pod", "p0", "running")]
-    assert kueue.notes == []
+    assert kueue.notes == [
+        f"{server.url} serves no trainjobs.trainer.kubeflow.org of version v1alpha1; is Trainer installed there?"
+    ]
+
+
+async def test_a_cluster_without_kueue_says_how_to_go_on(server: ApiServer, kueue: Backend, plain: Backend) -> None:
+    put(server, TJ(), JS())
+    refuse(server, {api.WORKLOADS: answer(404, "", "404 page not found")})
+    await kueue.find("train")
+    (note,) = kueue.notes
+    assert note.startswith(f"{server.url} serves no workloads.kueue.x-k8s.io of version v1beta2; ")
+    assert note.endswith("choose mode plain")
+    await plain.find("train")
+    assert plain.notes == []
 
 
 async def test_what_may_not_be_read_is_noted_and_the_answer_says_less(server: ApiServer, kueue: Backend) -> None:

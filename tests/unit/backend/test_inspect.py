@@ -6,11 +6,12 @@ import pytest
 
 from classifier import api
 from classifier.cluster.backend import READS, Backend
-from classifier.cluster.client import ApiError, ClientError
+from classifier.cluster.client import ApiError, Client, ClientError
+from classifier.cluster.snapshot import TYPES
 from classifier.state import Explanation, State
 from tests.apiserver import ApiServer, answer
-from tests.unit.backend.conftest import about, asked, happening, path, put, refuse, remove
-from tests.unit.state.builders import JS, TJ, WL, child_job, node, pod, ready
+from tests.unit.backend.conftest import KUEUE, about, asked, happening, path, put, refuse, remove
+from tests.unit.state.builders import JS, NAMESPACE, TJ, WL, child_job, node, pod, ready
 
 GROUP = "kueue.x-k8s.io/pod-group-name"
 
@@ -43,6 +44,52 @@ async def test_a_job_is_explained_by_what_is_its_own(server: ApiServer, kueue: B
 async def test_an_object_that_is_not_there_is_none(kueue: Backend) -> None:
     for resource in (api.TRAIN_JOBS, api.JOBS, api.PODS, api.WORKLOADS):
         assert await kueue.inspect(resource, "none") is None
+
+
+@pytest.mark.parametrize("resource", [api.RAY_JOBS, api.WORKLOADS, api.TRAIN_JOBS], ids=lambda r: r.plural)
+async def test_a_kind_the_cluster_does_not_serve_is_no_missing_object(
+    server: ApiServer, kueue: Backend, resource: api.Resource
+) -> None:
+    refuse(server, {resource: answer(404, "", "404 page not found")})
+    serves_no = f"{server.url} serves no {resource.plural}.{resource.group} of version {resource.version}"
+    with pytest.raises(ClientError, match=f"{serves_no}, so there is no {resource.kind} in it"):
+        await kueue.inspect(resource, "none")
+
+
+ODD = ["../../../../api/v1/namespaces/kube-system/secrets/s", "..", "x?watch=1", "x/status", "x#y", "x%2Fy", "x y"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("where", ["asked for", "owner", "group", "node", "child", "namespace"])
+async def test_what_is_no_name_becomes_no_part_of_a_path(
+    server: ApiServer, client: Client, kueue: Backend, where: str, odd: str
+) -> None:
+    """Anybody can write anything into owner references, annotations and status."""
+    put(server, JS(), TJ())
+    match where:
+        case "asked for":
+            assert await kueue.inspect(api.JOBS, odd) is None
+        case "namespace":
+            await Backend(client, odd, KUEUE).find("train")
+        case "owner":
+            put(server, WL(name="w").owner("tj-1", name=odd))
+            with pytest.raises(ClientError, match="is gone"):
+                await kueue.inspect(api.WORKLOADS, "w")
+        case "group":
+            put(server, pod("p0").annotate(GROUP, odd).label("kueue.x-k8s.io/managed", "true"))
+            assert await kueue.inspect(api.PODS, "p0") is not None
+        case "node":
+            put(server, pod("p0", odd))
+            await kueue.inspect(api.PODS, "p0")
+        case "child":
+            rayjob = {"metadata": {"name": "r", "namespace": NAMESPACE}, "status": {"rayClusterName": odd}}
+            server.put(path(api.RAY_JOBS, "r"), rayjob)
+            assert await kueue.inspect(api.RAY_JOBS, "r") is not None
+    known = [path(resource) for resource in TYPES]
+    for call in server.calls:
+        collection, _, name = call.path.rpartition("/")
+        assert call.path in known or (collection in known and name in {"w", "p0", "r", "n1"}), call.path
+        assert not call.watch
 
 
 async def test_a_job_that_may_not_be_read_is_an_error(server: ApiServer, kueue: Backend) -> None:
@@ -131,6 +178,37 @@ async def test_a_job_that_never_rests_is_told_as_it_was_last(server: ApiServer, 
     assert found is not None
     assert found.observation.cause.detail == f"Other: {READS - 1}"
     assert kueue.notes == ["train-3 kept changing while it was read: its parts may disagree"]
+
+
+async def test_nodes_are_asked_for_though_a_job_begins_to_run_at_the_last_moment(
+    server: ApiServer, plain: Backend
+) -> None:
+    put(server, TJ().suspend(), JS(), pod("p0"), ready("n1"))
+    turn = iter(range(1, 100))
+
+    def moves() -> None:
+        put(server, TJ() if next(turn) == READS else TJ().suspend())
+
+    happening(server, api.JOBS, moves, times=100)
+    found = await plain.inspect(api.TRAIN_JOBS, "train-3")
+    assert found is not None
+    assert (found.observation.state, found.observation.cause.kind) == ("running", "none")
+    assert asked(server, api.NODES) == ["n1"]
+
+
+async def test_a_job_that_goes_at_the_last_moment_is_none(server: ApiServer, plain: Backend) -> None:
+    put(server, TJ(), JS())
+    turn = iter(range(1, 100))
+
+    def moves() -> None:
+        if next(turn) == READS:
+            remove(server, api.TRAIN_JOBS, "train-3")
+        else:
+            put(server, TJ())
+
+    happening(server, api.JOBSETS, moves, times=READS)
+    assert await plain.inspect(api.TRAIN_JOBS, "train-3") is None
+    assert plain.notes == []
 
 
 async def test_a_job_that_goes_while_it_is_read_is_none(server: ApiServer, kueue: Backend) -> None:

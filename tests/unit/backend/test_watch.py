@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from classifier import api
-from classifier.cluster.backend import Backend
+from classifier.cluster import backend
+from classifier.cluster.backend import PACE, Backend
 from classifier.cluster.client import Client
+from classifier.cluster.watching import Watching
+from classifier.state import Explanation
 from tests.apiserver import ApiServer, Fault, answer, gone, reset, stream, watches
 from tests.unit.backend.conftest import (
     KUEUE,
@@ -33,9 +36,9 @@ async def test_the_job_the_jobsets_the_pods_and_in_kueue_mode_the_workloads_are_
     server: ApiServer, plain: Backend, kueue: Backend, watch: Open
 ) -> None:
     put(server, TJ(), JS(), WL().admitted(), pod("p0"), ready("n1"))
-    for backend, more in ((plain, []), (kueue, [path(api.WORKLOADS)])):
+    for asked, more in ((plain, []), (kueue, [path(api.WORKLOADS)])):
         server.calls.clear()
-        one = watch(backend)
+        one = watch(asked)
         assert await one.hears(1) == RUNNING
         opened = [call for call in server.calls if call.watch]
         expected = [path(r) for r in (api.JOBSETS, api.PODS, api.TRAIN_JOBS)] + more
@@ -190,6 +193,50 @@ async def test_a_workload_made_while_its_job_is_first_read_is_not_missed(
     await one.until(lambda: told(one.said[-1:]) == RUNNING)
 
 
+async def test_what_changes_in_quick_succession_is_read_once(
+    server: ApiServer, plain: Backend, watch: Open, taken: Taken, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(server, TJ(), JS(), ready("n1"))
+    one = watch(plain)
+    await one.hears(1)
+    # Longer than any test: who still comes to an end does not wait for it.
+    monkeypatch.setattr(backend, "PACE", (3600.0, 3600.0))
+    for n in range(20):
+        put(server, pod(f"p{n}"))
+        await taken.until("ADDED", f"p{n}")
+    # By the time this is answered, a Find that had begun would have asked.
+    await plain.inspect(api.TRAIN_JOBS, "train-3")
+    assert finds(server) == 1
+    server.end_watches()
+    await one.ends()
+
+
+async def test_a_find_that_takes_long_is_not_begun_again_at_once(
+    server: ApiServer, plain: Backend, watch: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(server, TJ(), JS())
+    rests: list[float] = []
+    at = [0.0]
+
+    async def rest(_: Watching, seconds: float) -> bool:
+        rests.append(seconds)
+        return True
+
+    async def find(job: str) -> list[Explanation]:
+        at[0] += 3.0 if len(rests) == 0 else 60.0 if len(rests) == 1 else 0.0
+        return await Backend.find(plain, job)
+
+    monkeypatch.setattr(Watching, "rest", rest)
+    monkeypatch.setattr(plain, "find", find)
+    monkeypatch.setattr(backend, "_clock", lambda: at[0])
+    one = watch(plain)
+    for n in range(3):
+        await one.hears(n + 1)
+        put(server, TJ(f"Failed=True/Other: {n}"))
+    await one.hears(4)
+    assert rests == [3.0, PACE[1], PACE[0]]
+
+
 async def test_an_object_that_comes_back_is_sent_again(server: ApiServer, plain: Backend, watch: Open) -> None:
     put(server, TJ(), JS(), TJ(name="train-4").uid("tj-4"))
     one = watch(plain)
@@ -298,7 +345,16 @@ async def test_a_kind_that_is_not_served_is_not_watched(server: ApiServer, kueue
     assert await one.hears(1) == [("TrainJob", "train-3", "pending")]
     put(server, TJ("Failed=True/Other: no"))
     assert await one.hears(2) == [("TrainJob", "train-3", "ended")]
-    assert kueue.notes == []
+    assert len(kueue.notes) == 1
+    assert "serves no workloads.kueue.x-k8s.io" in kueue.notes[0]
+
+
+async def test_it_closes_where_nothing_can_be_watched(server: ApiServer, plain: Backend, watch: Open) -> None:
+    """For nothing would ever wake it."""
+    absent, no = answer(404, "", "404 page not found"), answer(403, "Forbidden", "no")
+    refuse(server, {api.TRAIN_JOBS: absent, api.JOBSETS: absent, api.PODS: no})
+    await watch(plain).ends()
+    assert plain.closed_because == "nothing of the job can be watched"
 
 
 async def test_what_may_not_be_watched_is_noted(server: ApiServer, kueue: Backend, watch: Open) -> None:
@@ -316,6 +372,6 @@ async def test_trainjobs_that_may_not_be_watched_close_it(server: ApiServer, pla
 
 
 async def test_what_no_job_can_be_called_is_not_watched(server: ApiServer, client: Client) -> None:
-    backend = Backend(client, NAMESPACE, KUEUE)
-    assert [e async for e in backend.watch("a,b")] == []
+    nobodys = Backend(client, NAMESPACE, KUEUE)
+    assert [e async for e in nobodys.watch("a,b")] == []
     assert server.calls == []
