@@ -9,12 +9,11 @@ import msgspec
 from classifier import api
 from classifier.objects import Meta, Pod
 from classifier.state.case import Case
+from classifier.state.kinds.jobset import JOBSET_NAME
 from classifier.state.kinds.view import KindView
 from classifier.state.names import job_of, submission_of
 from classifier.state.numbers import count
 from classifier.state.settings import Settings
-
-_JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 
 
 class Attached(msgspec.Struct, frozen=True, gc=False):
@@ -56,7 +55,7 @@ def attach(case: Case, settings: Settings, uids: set[str]) -> Attached:
     for pod in sorted(case.pods, key=lambda pod: (pod.metadata.name, pod.metadata.uid)):
         labels = pod.metadata.labels or {}
         uid = part_of(pod)
-        if (uid and uid not in uids) or (jobset and labels.get(_JOBSET_NAME, jobset) not in ("", jobset)):
+        if (uid and uid not in uids) or (jobset and labels.get(JOBSET_NAME, jobset) not in ("", jobset)):
             strangers.append(pod.name)
         elif contradicts(labels.get(settings.job_id), job) or other(labels.get(settings.submission), submission):
             mislabelled.append(pod.name)

@@ -173,9 +173,7 @@ def group_of(pods: Iterable[Pod]) -> PodGroup | None:
     metadata = members[0].metadata
     if any(pod.metadata.deletion_timestamp is None for pod in members):
         # The eldest alone may go, and be replaced.
-        metadata = msgspec.structs.replace(
-            metadata, deletion_timestamp=None
-        )
+        metadata = msgspec.structs.replace(metadata, deletion_timestamp=None)
     return PodGroup(metadata=metadata, pods=members)
 
 

@@ -6,12 +6,12 @@ Routine: background deletion removes the TrainJob at once, and its JobSet and po
 from collections.abc import Iterable
 
 from classifier.objects import JobSet, Meta, Pod, TrainingRuntime, TrainJob
+from classifier.state.kinds.jobset import JOBSET_NAME, JOBSET_UID
 from classifier.state.names import job_of, submission_in, submission_of
 from classifier.state.numbers import count, moment
 from classifier.state.observation import Cause, CauseKind, Explanation, Observation, Ref, State
 from classifier.state.settings import Settings
-
-_NAME, _UID = "jobset.sigs.k8s.io/jobset-name", "jobset.sigs.k8s.io/jobset-uid"
+from classifier.state.words import joined
 
 
 def orphans(
@@ -27,13 +27,14 @@ def orphans(
     """Each an object of its own, always foreign, its cause unknown. A TrainJob that is terminating still lives."""
     all_trainjobs, all_jobsets, all_pods = list(trainjobs), list(jobsets), list(pods)
     living = _Living(job, all_trainjobs, all_jobsets, settings)
+    busy = _busy(all_pods)
 
     def told(obj: Meta, kind: str, state: State, text: str, since: str | None) -> Explanation:
         number = submission_in(obj.name, job)
         observation = Observation(
             ref=Ref(kind, obj.namespace, obj.name, obj.uid),
             state=state,
-            cause=Cause(CauseKind.UNKNOWN, "", text),
+            cause=Cause(CauseKind.UNKNOWN, "", joined([text])),
             foreign=True,
             submission=count(obj.label(settings.submission)) if number is None else number,
             seen_at=seen_at,
@@ -45,7 +46,7 @@ def orphans(
         if living.owns(jobset) and not living.has_parent(jobset):
             owner = f", its owner was uid {jobset.controller.uid}" if jobset.controller else ""
             text = f"JobSet {jobset.name} has no live TrainJob{owner}"
-            found.append(told(jobset, "JobSet", _jobset_state(jobset, all_pods), text, _left(jobset)))
+            found.append(told(jobset, "JobSet", _jobset_state(jobset, busy), text, _left(jobset)))
     for pod in all_pods:
         if living.owns(pod) and not living.has_pod(pod):
             text = f"pod {pod.name} has no live TrainJob"
@@ -87,9 +88,9 @@ class _Living:
 
     def has_pod(self, pod: Pod) -> bool:
         """By its JobSet's UID, else by the JobSet's name, else by its submission."""
-        if uid := pod.label(_UID):
+        if uid := pod.label(JOBSET_UID):
             return uid in self._jobsets or (uid not in self._known and self._outlives_jobset(pod))
-        if name := pod.label(_NAME):
+        if name := pod.label(JOBSET_NAME):
             return name in self._named
         number = count(pod.label(self._settings.submission))
         return number is not None and number in self._submissions
@@ -99,7 +100,7 @@ class _Living:
 
         An older pod is of an earlier TrainJob of that name.
         """
-        name = pod.label(_NAME) or ""
+        name = pod.label(JOBSET_NAME) or ""
         trainjob = self._named.get(name)
         if trainjob is None or name in self._occupied:
             return False
@@ -111,18 +112,21 @@ def _left(obj: Meta) -> str | None:
     return obj.metadata.deletion_timestamp
 
 
-def _jobset_state(jobset: JobSet, pods: list[Pod]) -> State:
+def _busy(pods: Iterable[Pod]) -> set[tuple[str, str]]:
+    """The JobSets that have a pod which has not ended, by UID, or by name where a pod has lost that label."""
+    alive = [pod for pod in pods if pod.status and pod.status.phase in ("Pending", "Running")]
+    return {
+        (JOBSET_UID, uid) if (uid := pod.label(JOBSET_UID)) else (JOBSET_NAME, pod.label(JOBSET_NAME) or "")
+        for pod in alive
+    }
+
+
+def _jobset_state(jobset: JobSet, busy: set[tuple[str, str]]) -> State:
     if jobset.status and (jobset.status.is_true("Completed") or jobset.status.is_true("Failed")):
         return State.ENDED
     if jobset.spec and jobset.spec.suspend:
         return State.SUSPENDED
-
-    def own(pod: Pod) -> bool:
-        uid = pod.label(_UID)
-        return uid == jobset.uid if uid else pod.label(_NAME) == jobset.name
-
-    alive = any(own(pod) and pod.status and pod.status.phase in ("Pending", "Running") for pod in pods)
-    return State.RUNNING if alive else State.PENDING
+    return State.PENDING if busy.isdisjoint({(JOBSET_UID, jobset.uid), (JOBSET_NAME, jobset.name)}) else State.RUNNING
 
 
 def _pod_state(pod: Pod) -> State:

@@ -219,7 +219,11 @@ class Maker:
     def owners(self, likely: str | None) -> list[Json]:
         """Of whom at most one controls: mostly the likely one, else anybody, who may not exist."""
         random = self.random
-        uid = likely if likely is not None and chance(random, 0.8) else random.choice((*self.uids, "nobody"))
+        uid = (
+            likely
+            if likely is not None and chance(random, 0.8)
+            else random.choice((*self.uids, "nobody", "no\r\nbody;"))
+        )
         kind = random.choice((self.view.resource, self.view.resource, api.JOBSETS, api.TRAIN_JOBS))
         owner: Json = {"apiVersion": kind.api_version, "kind": kind.kind, "name": self.name, "uid": uid}
         owner |= random.choice(

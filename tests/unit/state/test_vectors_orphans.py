@@ -217,6 +217,11 @@ ROWS = [
         [runtime("copy").labels(job_id="train")],
         [orphan(ended, "TrainingRuntime", "copy", "runtime copy has no live TrainJob", submission=None)],
     ),
+    (
+        "F11 the API server takes any UID of an owner",
+        [JS().uid("js-0").owner("tj\u2028 0;")],
+        [orphan(pending, "JobSet", "train-3", "JobSet train-3 has no live TrainJob, its owner was uid tj 0")],
+    ),
     ("C13 a pod of another job", [stray().dispatch_labels(job_id="other", submission="3")], []),
 ]
 
