@@ -9,6 +9,7 @@ from classifier.state.attached import Attached, attach, own_uids
 from classifier.state.case import Case
 from classifier.state.execution import current, of_this_run
 from classifier.state.kinds import KindView, parent_of
+from classifier.state.kinds.view import Selection
 from classifier.state.observation import Execution
 from classifier.state.settings import Mode, Settings
 from classifier.state.workload import deciding, hold
@@ -22,6 +23,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     hold: int
     own_uids: set[str]
     middle: Meta | None  # the child that nothing can run without; its own one, if there are several
+    lacks_middle: bool
     attached: Attached
     execution: Execution | None
     evidence: tuple[Pod, ...]  # of the current execution, live and captured
@@ -56,6 +58,8 @@ def read(case: Case, settings: Settings) -> Facts:
     if run is None:
         evidence = of_this_run(evidence, case.view, workload)
     own = {id(pod) for pod in attached.pods}
+    wanted = next((s for s in case.view.children(case.job) if s.resource == case.view.middle), None)
+    middle = _middle(case, wanted, uids) if wanted is not None else None
     return Facts(
         case=case,
         settings=settings,
@@ -63,7 +67,8 @@ def read(case: Case, settings: Settings) -> Facts:
         workload=workload,
         hold=hold(case, workload, settings),
         own_uids=uids,
-        middle=_middle(case, uids),
+        middle=middle,
+        lacks_middle=wanted is not None and middle is None,
         attached=attached,
         execution=run,
         evidence=tuple(evidence),
@@ -76,15 +81,7 @@ def kind_of(obj: Meta) -> str:
     return obj.kind or type(obj).__name__
 
 
-def _middle(case: Case, uids: set[str]) -> Meta | None:
+def _middle(case: Case, wanted: Selection, uids: set[str]) -> Meta | None:
     """One of the right name that belongs to another still counts as present."""
-    resource = case.view.middle
-    if resource is None:
-        return None
-    wanted = next((s for s in case.view.children(case.job) if s.resource == resource), None)
-    found = (
-        child
-        for child in case.children
-        if kind_of(child) == resource.kind and (wanted is None or wanted.name in (None, child.name))
-    )
+    found = (c for c in case.children if kind_of(c) == wanted.resource.kind and wanted.name in (None, c.name))
     return min(found, key=lambda child: (child.uid not in uids, child.name, child.uid), default=None)

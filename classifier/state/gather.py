@@ -95,9 +95,10 @@ def _workloads_of(job: Meta, objects: Objects) -> Iterator[Workload]:
             yield found
         return
     for workload in workloads.values():
-        controller = workload.controller
-        ours = workload.label(api.JOB_UID) == job.uid or (controller is not None and controller.uid == job.uid)
-        if ours and workload.namespace == job.namespace:
+        owner = workload.controller
+        # By name as well: what people write by hand has no UIDs to tell it apart.
+        controlled = owner is not None and (owner.uid, owner.name) == (job.uid, job.name)
+        if (controlled or workload.label(api.JOB_UID) == job.uid) and workload.namespace == job.namespace:
             yield workload
 
 

@@ -86,7 +86,7 @@ def _queue(workload: Workload, verdict: Verdict) -> Iterator[str]:
 
 
 def _children(facts: Facts) -> Iterator[str]:
-    if facts.view.middle is not None and facts.middle is None:
+    if facts.view.middle is not None and facts.lacks_middle:
         yield f"no {facts.view.middle.kind}"
     jobset = facts.job if facts.view.resource == api.JOBSETS else facts.middle
     if jobset is None or api.JOBSETS not in (facts.view.resource, facts.view.middle):

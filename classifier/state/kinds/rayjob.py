@@ -74,20 +74,24 @@ def conditions(job: RayJob) -> Sequence[Condition]:
 
 
 def children(job: RayJob) -> tuple[Selection, ...]:
-    cluster = _cluster(job)
+    """Its RayCluster, unless ``clusterSelector`` sent it to somebody else's, and the Job that submits."""
+    cluster, submitter = _cluster(job), Selection(api.JOBS, name=job.name)
+    if _is_guest(job):
+        return (submitter,)
     originated = {"ray.io/originated-from-cr-name": job.name, "ray.io/originated-from-crd": api.RAY_JOBS.kind}
-    return (
-        Selection(api.RAY_CLUSTERS, name=cluster) if cluster else Selection(api.RAY_CLUSTERS, labels=originated),
-        Selection(api.JOBS, name=job.name),
-    )
+    own = Selection(api.RAY_CLUSTERS, name=cluster) if cluster else Selection(api.RAY_CLUSTERS, labels=originated)
+    return own, submitter
 
 
 def pods(job: RayJob, settings: Settings) -> tuple[Labels, ...]:
-    """The submitter's, and those of its RayCluster, unless ``clusterSelector`` sent it to somebody else's."""
+    """The submitter's, and those of its own RayCluster."""
     submitter: Labels = {batch.JOB_NAME: job.name}
     cluster = _cluster(job)
-    elsewhere = job.spec is not None and bool(job.spec.cluster_selector)
-    return ({CLUSTER: cluster}, submitter) if cluster and not elsewhere else (submitter,)
+    return ({CLUSTER: cluster}, submitter) if cluster and not _is_guest(job) else (submitter,)
+
+
+def _is_guest(job: RayJob) -> bool:
+    return job.spec is not None and bool(job.spec.cluster_selector)
 
 
 def _cluster(job: RayJob) -> str | None:

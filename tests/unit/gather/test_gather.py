@@ -89,6 +89,7 @@ def test_a_pod_is_attached_by_jobset_or_else_by_submission(told: Any, mine: bool
 @pytest.mark.parametrize(
     ("told", "mine"),
     [
+        pytest.param(WL().metadata(labels={}).owner("tj-1", name="train-4"), False, id="controlled by another name"),
         pytest.param(WL(), True, id="labelled and controlled"),
         pytest.param(WL().owner("tj-0"), True, id="labelled"),
         pytest.param(WL().metadata(labels={}), True, id="controlled"),

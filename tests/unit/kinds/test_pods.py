@@ -128,6 +128,11 @@ CHILDREN: list[tuple[Meta, tuple[Selection, ...], api.Resource | None]] = [
         ),
         api.RAY_CLUSTERS,
     ),
+    (
+        read(RayJob, {"clusterSelector": {"ray.io/cluster": "shared"}}, {"rayClusterName": "shared"}),
+        (Selection(api.JOBS, name="train"),),
+        api.RAY_CLUSTERS,
+    ),
     (read(MPIJob), (Selection(api.JOBS, name="train-launcher"),), None),
     *((read(kind), (), None) for kind in (Job, PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob, RayCluster)),
     *((read(kind), (), None) for kind in (LeaderWorkerSet, AppWrapper, Pod, PodGroup)),

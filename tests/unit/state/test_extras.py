@@ -54,6 +54,15 @@ def test_C11_names_the_kind() -> None:
     )
 
 
+@pytest.mark.parametrize("clusters", [(), ("rc",)], ids=["not read", "read"])
+def test_C11_5_a_job_that_runs_on_somebody_elses_cluster_lacks_none_and_is_not_foreign(
+    clusters: tuple[str, ...],
+) -> None:
+    job = of(RayJob, spec={"clusterSelector": {"ray.io/cluster": "rc"}}, status={"rayClusterName": "rc"})
+    told = observe(job, *(of(RayCluster, name, name) for name in clusters))
+    assert (told.state, told.foreign, told.cause.detail) == ("running", False, "")
+
+
 def test_C11_names_and_labels_of_other_kinds_promise_nothing() -> None:
     told = observe(of(Job, "train-3", labels={full("P/job-id"): "other", full("P/submission"): "9"}))
     assert (told.foreign, told.submission) == (False, 9)
