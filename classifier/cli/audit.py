@@ -1,10 +1,11 @@
 """``muster audit``: every pending Workload that needs somebody's attention."""
 
 import argparse
-import asyncio
 from collections.abc import Iterator
+from functools import partial
 
 from classifier import api
+from classifier.cli.aside import aside
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit
 from classifier.cli.options import Subcommands, add_common, add_fence, add_files, check_source, clock
@@ -41,7 +42,7 @@ async def run(arguments: argparse.Namespace) -> int:
         namespace = None if arguments.all_namespaces else namespace_of(arguments)
     selected = parse_selector(arguments.selector or "") if arguments.selector else lambda _labels: True
     if arguments.world:
-        snapshot = await asyncio.to_thread(load, arguments.world, namespace or "default")
+        snapshot = await aside(partial(load, arguments.world, namespace or "default"))
         now = clock(arguments)()
     else:
         async with await connect(arguments) as client:

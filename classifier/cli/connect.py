@@ -8,6 +8,7 @@ from typing import Any, Final
 import yaml
 
 from classifier.cli.errors import CliError
+from classifier.cli.target import is_name
 from classifier.cluster.client import Client
 
 _IN_CLUSTER: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -30,7 +31,10 @@ def namespace_of(arguments: argparse.Namespace) -> str:
         return str(arguments.namespace)
     if arguments.world:
         return "default"
-    return _from_kubeconfig(arguments) or _from_pod() or "default"
+    named = _from_kubeconfig(arguments)
+    if named and not is_name(named):
+        raise CliError(f"the context's namespace {named[:64]!r} cannot be the name of one; choose another with -n")
+    return named or _from_pod() or "default"
 
 
 def _from_pod() -> str:

@@ -1,17 +1,16 @@
 """``muster explain``: what an object, or a job of dispatch's, is doing and why: the whole classification."""
 
 import argparse
-import asyncio
 from collections.abc import Iterable, Sequence
-
-import msgspec
+from functools import partial
 
 from classifier import api
 from classifier.api import Resource
+from classifier.cli.aside import aside
 from classifier.cli.captured import CapturedPods
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit, UsageError
-from classifier.cli.explain_watch import follow
+from classifier.cli.explain_watch import follow, seen
 from classifier.cli.options import Subcommands, add_classification, add_common, add_files, check_source, clock, settings
 from classifier.cli.output import say, say_data, warn
 from classifier.cli.progress import telling
@@ -63,7 +62,7 @@ async def run(arguments: argparse.Namespace) -> int:
     told = settings(arguments)
     if arguments.world:
         async with telling("reading files"):
-            found, notes = await asyncio.to_thread(_offline, arguments, target, told)
+            found, notes = await aside(partial(_offline, arguments, target, told))
         _show(arguments, target, found, notes)
         return Exit.OK
     namespace = namespace_of(arguments)
@@ -71,10 +70,10 @@ async def run(arguments: argparse.Namespace) -> int:
         now = clock(arguments, client.time.now)
         backend = Backend(client, namespace, told)
         if arguments.watch and isinstance(target, str):
-            return await follow(backend, target, namespace, arguments.output, now)
+            return await follow(backend, target, namespace, arguments.output, now, arguments.now)
         async with telling(f"reading from {client.host}"):
             found = await _online(backend, target, namespace)
-        _show(arguments, target, [_seen(e, arguments.now) for e in found], backend.notes, now())
+        _show(arguments, target, [seen(e, arguments.now) for e in found], backend.notes, now())
     return Exit.OK
 
 
@@ -162,14 +161,6 @@ def _only(snapshot: Snapshot, resource: Resource, name: str, namespace: str | No
 
 def _see(resource: Resource) -> str:
     return f"see kubectl get {resource.plural}{f'.{resource.group}' if resource.group else ''}"
-
-
-def _seen(explanation: Explanation, at: int | None) -> Explanation:
-    """With ``--now`` it was seen then."""
-    if at is None:
-        return explanation
-    observation = msgspec.structs.replace(explanation.observation, seen_at=at)
-    return msgspec.structs.replace(explanation, observation=observation)
 
 
 # --- showing ------------------------------------------------------------------------------------------------------

@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, NoReturn
+
+import msgspec
 
 from classifier.cli.output import say, say_data, say_json_line, warn
 from classifier.cli.progress import telling
@@ -15,7 +17,7 @@ from classifier.cluster.client import ApiError, ClientError
 from classifier.instant import SECOND, format_instant
 from classifier.report.encode import observation_json
 from classifier.report.explain import explain_lines
-from classifier.state import Explanation, Observation
+from classifier.state import Explanation, Observation, Ref
 
 #: Seconds that a stream may be closed before it is worth a word, and that a good one lives.
 PATIENCE: Final = 5.0
@@ -25,17 +27,28 @@ PAUSES: Final = (0.2, 10.0)
 Show = Callable[[Explanation], None]
 
 
-async def follow(backend: Backend, job: str, namespace: str, form: str | None, now: Callable[[], int]) -> NoReturn:
-    """Ends by Ctrl-C alone. Raises what makes the first read fail."""
-    changes = Changes(shower(form, now))
+async def follow(
+    backend: Backend, job: str, namespace: str, form: str | None, now: Callable[[], int], at: int | None = None
+) -> NoReturn:
+    """Ends by Ctrl-C alone. Raises what makes the first read fail. ``at``: the clock is fixed there (``--now``)."""
+    show = shower(form, now)
+    changes = Changes(lambda explanation: show(seen(explanation, at)))
     async with telling(f"reading job {job}"):
         first = await backend.find(job)
     if not first:
         warn(f"no object of job {job} exists in namespace {namespace} so far; waiting for one, Ctrl-C ends it")
-    changes.all(first, backend.notes)
+    changes.whole(first, backend.notes)
     with backend.keeping(job):
         await subscribe(backend, job, changes)
     raise AssertionError("a subscription has no end")
+
+
+def seen(explanation: Explanation, at: int | None) -> Explanation:
+    """With ``--now`` it was seen then."""
+    if at is None:
+        return explanation
+    observation = msgspec.structs.replace(explanation.observation, seen_at=at)
+    return msgspec.structs.replace(explanation, observation=observation)
 
 
 class Changes:
@@ -43,16 +56,21 @@ class Changes:
 
     def __init__(self, show: Show) -> None:
         self._show = show
-        self._last: dict[tuple[str, str, str], Observation] = {}
+        self._last: dict[Ref, Observation] = {}
         self._noted: set[str] = set()
 
     def one(self, explanation: Explanation) -> None:
         observation = explanation.observation
         ref = observation.ref
-        key = ref.kind, ref.name, ref.uid
-        if not observation.same(self._last.get(key)):
-            self._last[key] = observation
+        if not observation.same(self._last.get(ref)):
+            self._last[ref] = observation
             self._show(explanation)
+
+    def whole(self, explanations: Sequence[Explanation], notes: Iterable[str]) -> None:
+        """All there is now: what is gone need not be remembered."""
+        there = {explanation.observation.ref for explanation in explanations}
+        self._last = {ref: last for ref, last in self._last.items() if ref in there}
+        self.all(explanations, notes)
 
     def all(self, explanations: Iterable[Explanation], notes: Iterable[str]) -> None:
         for note in notes:
@@ -85,17 +103,19 @@ async def subscribe(
             backoff.reset()
         closed = monotonic() if closed is None else closed
         why = backend.closed_because or "it ends at once"
+        retry_after: float | None = None
         while True:
             if not told and monotonic() - closed >= PATIENCE:
                 told = True
                 warn(f"the stream of job {job} stays closed ({why}); trying again until it opens")
-            await sleep(backoff.next())
+            await sleep(backoff.next(retry_after))
             try:
                 # What happened meanwhile, and whether there is any use in subscribing.
-                changes.all(await backend.find(job), backend.notes)
+                changes.whole(await backend.find(job), backend.notes)
                 break
             except (ClientError, ApiError) as error:
                 why = str(error)
+                retry_after = error.retry_after if isinstance(error, ApiError) else None
 
 
 def shower(form: str | None, now: Callable[[], int]) -> Show:

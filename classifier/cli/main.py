@@ -56,7 +56,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _failed(error: Exception) -> int:
     text = " ".join(str(error).split())
     if isinstance(error, ApiError):
-        remedy = {401: "log in again, or choose another --context", 403: "ask for the right, or use --as"}
+        remedy = {
+            401: "log in again, or choose another --context",
+            403: "ask for the right, or use --as",
+            410: "the list was too long to be read in time: try again",
+            429: "it has too much to do: try again in a moment",
+        }
         text = f"the API server refused: {text}"
         if error.status in remedy:
             text = f"{text}; {remedy[error.status]}"

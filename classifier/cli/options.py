@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 
 from classifier.api import DISPATCH_PREFIX
 from classifier.cli.errors import Exit, UsageError
+from classifier.cli.target import is_name
 from classifier.instant import SECOND, parse_instant
 from classifier.report import FENCE_NAME
 from classifier.state.settings import Mode, Settings
@@ -36,9 +37,17 @@ def _header(text: str) -> str:
     return text
 
 
+def _namespace(text: str) -> str:
+    if text and not is_name(text):
+        raise argparse.ArgumentTypeError(f"{text[:64]!r} cannot be the name of a namespace")
+    return text
+
+
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Where to read, as whom, how to print."""
-    parser.add_argument("-n", "--namespace", metavar="NAME", help="the namespace; default: that of the context")
+    parser.add_argument(
+        "-n", "--namespace", type=_namespace, metavar="NAME", help="the namespace; default: that of the context"
+    )
     parser.add_argument(
         "-o", "--output", choices=("wide", "json", "yaml"), metavar="wide|json|yaml", help="how to print"
     )

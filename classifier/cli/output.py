@@ -44,7 +44,7 @@ def say_data(data: Any, form: str) -> None:
     if form == "json":
         print(_escaped(json.dumps(data, indent=2, ensure_ascii=False)))
     else:
-        print(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), end="")
+        print(_escaped(yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True)), end="")
 
 
 def say_json_line(data: Any) -> None:
@@ -52,8 +52,19 @@ def say_json_line(data: Any) -> None:
 
 
 def _escaped(text: str) -> str:
-    """JSON that says the same, without the characters beyond ASCII that act on a terminal."""
+    """JSON or YAML that says the same, without the characters beyond ASCII that act on a terminal."""
     return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes text with such characters, for only there an escape says the same."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if _ACTING.search(text) else None)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -1,12 +1,13 @@
 """``muster preflight -f FILE``: can this gang ever run here?"""
 
 import argparse
-import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from classifier import api
+from classifier.cli.aside import aside
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit
 from classifier.cli.options import Subcommands, add_common, add_files, check_source, clock
@@ -62,11 +63,11 @@ async def run(arguments: argparse.Namespace) -> int:
     check_source(arguments)
     if "-" in arguments.jobs and "-" in arguments.world:
         raise CliError("standard input can be the job or the world, not both; put one into a file", Exit.USAGE)
-    jobs = await asyncio.to_thread(lambda: list(jobs_in(arguments.jobs, namespace)))
+    jobs = await aside(lambda: list(jobs_in(arguments.jobs, namespace)))
     if not jobs:
         raise CliError(f"{', '.join(arguments.jobs)}: no job in it; a job has the label {api.QUEUE_NAME} or is a Job")
     if arguments.world:
-        snapshot = await asyncio.to_thread(load, arguments.world, namespace)
+        snapshot = await aside(partial(load, arguments.world, namespace))
         snapshot.notes += _left_out(snapshot, jobs, arguments)
         now = clock(arguments)()
     else:

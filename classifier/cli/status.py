@@ -1,9 +1,10 @@
 """``muster status KIND/NAME [-w]``: the phases of one job."""
 
 import argparse
-import asyncio
+from functools import partial
 
 from classifier import api
+from classifier.cli.aside import aside
 from classifier.cli.classified import classified
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit, UsageError
@@ -38,7 +39,7 @@ async def run(arguments: argparse.Namespace) -> int:
     if arguments.world:
         if arguments.watch:
             raise UsageError("-w follows a cluster; files do not change")
-        snapshot = await asyncio.to_thread(load, arguments.world, namespace)
+        snapshot = await aside(partial(load, arguments.world, namespace))
         job = _find(snapshot, name, arguments.namespace)
         show(build(snapshot, owner_of(job), clock(arguments)(), arguments.fence), arguments.output)
         return Exit.OK

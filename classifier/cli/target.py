@@ -56,7 +56,11 @@ def parse_target(
     return resource, name
 
 
+def is_name(text: str) -> bool:
+    return len(text) <= 253 and _NAME.fullmatch(text) is not None
+
+
 def check_name(name: str) -> None:
     """Raises UsageError for what cannot be the name of anything."""
-    if len(name) > 253 or not _NAME.fullmatch(name):
+    if not is_name(name):
         raise UsageError(f"{name[:64]!r} cannot be a name; names are of letters, digits, '-' and '.'")

@@ -4,6 +4,7 @@ Errors name the file, the number of the document and its line. Kinds we do not r
 name the last wins, with a warning.
 """
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -100,8 +101,7 @@ def load(sources: Iterable[str], namespace: str) -> Snapshot:
 
 def _texts(source: str) -> Iterator[tuple[str, str]]:
     if source == "-":
-        # Bytes, for what the terminal's encoding makes of them is not what the file says.
-        yield "standard input", _text("standard input", sys.stdin.buffer.read())
+        yield "standard input", _text("standard input", _standard_input())
         return
     path = Path(source)
     try:
@@ -118,6 +118,26 @@ def _texts(source: str) -> Iterator[tuple[str, str]]:
         except OSError as error:
             raise _unreadable(file, error) from None
         yield str(file), _text(str(file), body)
+
+
+def _standard_input() -> bytes:
+    """Bytes, for what the terminal's encoding makes of them is not what the file says.
+
+    By the descriptor: an interpreter cannot end while a thread holds the lock of ``sys.stdin`` and waits.
+    """
+    if sys.stdin is None:
+        raise FileError("standard input is closed; name a file or a folder")
+    try:
+        descriptor = sys.stdin.fileno()
+    except OSError:
+        return sys.stdin.buffer.read()  # put there by somebody, without a descriptor
+    chunks = []
+    try:
+        while chunk := os.read(descriptor, 2**16):
+            chunks.append(chunk)
+    except OSError as error:
+        raise FileError(f"standard input: {error.strerror or error}; name a file or a folder") from None
+    return b"".join(chunks)
 
 
 def _unreadable(path: Path, error: OSError) -> FileError:

@@ -9,6 +9,7 @@ from classifier.instant import format_instant
 from classifier.report.audit import Finding
 from classifier.report.compose import Report
 from classifier.report.deadline import Deadline, go_duration
+from classifier.report.subject import kind_in_api
 from classifier.state.observation import Observation
 
 
@@ -36,7 +37,8 @@ def observation_json(observation: Observation) -> dict[str, Any]:
     """The explain object. ``restart`` is J of reference/classification.md §C10."""
     cause, run = observation.cause, observation.execution
     return {
-        "ref": msgspec.to_builtins(observation.ref),
+        # A group of pods is no kind of Kubernetes: its name and UID are those of its oldest pod.
+        "ref": msgspec.to_builtins(observation.ref) | {"kind": kind_in_api(observation.ref.kind)},
         "state": str(observation.state),
         "adminHeld": observation.admin_held,
         "holdInstance": observation.hold_instance,

@@ -92,8 +92,7 @@ class Subject(msgspec.Struct, frozen=True):
 
     @property
     def kind_in_api(self) -> str:
-        """A group of pods goes by the name of one of them."""
-        return "Pod" if self.ref.kind == "PodGroup" else self.ref.kind
+        return kind_in_api(self.ref.kind)
 
     @property
     def describe(self) -> str:
@@ -131,6 +130,11 @@ def _take(rest: str, words: str, parts: list[str]) -> str:
 
 def _split(text: str) -> list[str]:
     return text.split("; ") if text else []
+
+
+def kind_in_api(kind: str) -> str:
+    """The Kubernetes kind: a group of pods goes by the name of one of them."""
+    return "Pod" if kind == "PodGroup" else kind
 
 
 def explainable(kind: str) -> bool:

@@ -1,11 +1,15 @@
 """``muster explain`` on files: the vectors of reference/classification.md §D as dumps, and the command's habits."""
 
+import asyncio
+import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from jsonschema import ValidationError
 
 from classifier import api
 from classifier.cli.target import EXPLAINED
@@ -277,21 +281,77 @@ def test_provisioning_checks_stand_for_capacity(muster: Muster, write: Write) ->
     assert muster(*told, full).json["cause"]["kind"] == "no-capacity"
 
 
+def test_a_group_of_pods_is_a_pod_to_programs(muster: Muster, write: Write) -> None:
+    """A group is no kind of Kubernetes: its name and UID are those of its oldest pod."""
+    group = "kueue.x-k8s.io/pod-group-name"
+    dump = write("dump.yaml", *dumped(pod("b").label(group, "gang").born("10:00:00"), pod("a").label(group, "gang")))
+    ran = muster("explain", "pod/a", "-f", dump, "--mode", "plain", "-o", "json")
+    check_schema("explain.json", ran.json)
+    assert ran.json["ref"] == {"kind": "Pod", "namespace": NAMESPACE, "name": "b", "uid": "uid-b"}
+    assert "PodGroup ns/b: running" in muster("explain", "pod/a", "-f", dump, "--mode", "plain").out
+
+
+def test_the_schema_knows_the_kinds_of_kubernetes_alone(muster: Muster, write: Write) -> None:
+    ran = muster("explain", "trainjob/train-3", "-f", write("dump.yaml", *dumped(TJ())), "-o", "json")
+    with pytest.raises(ValidationError):
+        check_schema("explain.json", ran.json | {"ref": ran.json["ref"] | {"kind": "PodGroup"}})
+
+
 def test_yaml_says_the_same(muster: Muster, lost: str) -> None:
     told = ("explain", "trainjob/train-3", "-f", lost, "--mode", "plain", *NOW, "-o")
     assert yaml.safe_load(muster(*told, "yaml").out) == muster(*told, "json").json
 
 
-def test_nothing_of_a_message_reaches_the_terminal(muster: Muster, write: Write) -> None:
-    odd = "\x1b[2J\x9b31m\u202e"
+@pytest.mark.parametrize("odd", ["\x1b[2J\x9b31m\u202e", "only\u202eturned"])
+def test_nothing_of_a_message_reaches_the_terminal(muster: Muster, write: Write, odd: str) -> None:
     dump = write("dump.yaml", yaml.safe_dump(TJ(f"Failed=True/Odd: {odd}").raw()))
     for form in ((), ("-o", "wide"), ("-o", "json"), ("-o", "yaml")):
         out = muster("explain", "trainjob/train-3", "-f", dump, "--mode", "plain", *form).out
-        assert not set(odd[0] + "\x9b\u202e") & set(out) or form == ("-o", "yaml")
-        assert "\x1b" not in out
-        assert "\x9b" not in out
-    told = muster("explain", "trainjob/train-3", "-f", dump, "--mode", "plain", "-o", "json").json
-    assert odd in told["cause"]["detail"], "JSON says it all the same"
+        assert not set("\x1b\x9b\u202e") & set(out)
+    for data in ("json", "yaml"):
+        out = muster("explain", "trainjob/train-3", "-f", dump, "--mode", "plain", "-o", data).out
+        assert odd in yaml.safe_load(out)["cause"]["detail"], "it says it all the same"
+
+
+def test_a_context_whose_namespace_is_none(muster: Muster, write: Write) -> None:
+    context = {"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "../../nodes"}}
+    config = write("config", {"current-context": "c", "contexts": [context]})
+    ran = muster("explain", "train", "--kubeconfig", config)
+    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
+    assert "the context's namespace '../../nodes' cannot be the name of one; choose another with -n" in ran.err
+
+
+def test_standard_input_that_is_closed(muster: Muster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    ran = muster("explain", "train", "-f", "-")
+    assert (ran.code, ran.err) == (1, "muster: standard input is closed; name a file or a folder\n")
+
+
+def test_standard_input_of_a_pipe(muster: Muster, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open(write("dump.yaml", *dumped(TJ(FAILED))), encoding="ascii") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        ran = muster("explain", "train", "-f", "-", "--mode", "plain", "-o", "json")
+    assert [one["state"] for one in ran.json] == ["ended"]
+
+
+async def test_ctrl_c_ends_the_wait_for_standard_input() -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "classifier.cli.main", "explain", "train", "-f", "-"),
+        stdin=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        # As from a terminal: a run in the background inherits that interrupts are ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
+    )
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(30):
+            assert await process.stderr.readline() == b"muster: still reading files ...\n"
+            process.send_signal(signal.SIGINT)
+            assert (await process.wait(), await process.stderr.read()) == (130, b"")
+    finally:
+        if process.returncode is None:
+            process.kill()
 
 
 # --- usage and errors -------------------------------------------------------------------------------------------
@@ -318,6 +378,8 @@ def test_nothing_of_a_message_reaches_the_terminal(muster: Muster, write: Write)
         ),
         (("train", "-f", "{dump}", "--mode", "slurm"), 2, "invalid choice: 'slurm'"),
         (("train", "-f", "{dump}", "--prefix", "a b"), 2, "'a b' is not a prefix such as dispatch.phpboyscout.uk/"),
+        (("train", "-n", "../../nodes"), 2, "'../../nodes' cannot be the name of a namespace"),
+        (("train", "-n", "ns?watch=1", "-f", "{dump}"), 2, "cannot be the name of a namespace"),
         ((), 2, "the following arguments are required: KIND/NAME | JOB"),
         (("trainjob/none", "-f", "{dump}"), 1, "there is no TrainJob none in these files"),
         (("trainjob/none", "-n", "ns", "-f", "{dump}"), 1, "there is no TrainJob ns/none in these files; see -n"),

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 import yaml
+from aiohttp import web
 
 from classifier import api
-from classifier.cli.explain_watch import PATIENCE, Changes, shower, subscribe
+from classifier.cli.explain_watch import PATIENCE, PAUSES, Changes, shower, subscribe
 from classifier.cli.main import main
 from classifier.cluster.backend import Backend
 from classifier.cluster.client import Client
@@ -108,6 +109,23 @@ async def test_an_object_that_is_not_there(muster: Muster) -> None:
     code, out, err = await muster("explain", "rayjob/none")
     assert (code, out) == (1, "")
     assert err == "muster: there is no RayJob ns/none; see kubectl get rayjobs.ray.io -n ns\n"
+
+
+async def test_a_kind_the_cluster_does_not_have(server: ApiServer, muster: Muster) -> None:
+    async def unknown(_: web.Request) -> web.StreamResponse:
+        return web.Response(status=404, text="404 page not found\n")  # as API servers put it
+
+    server.fault, server.faulty = unknown, lambda call: "/rayjobs" in call.path
+    code, out, err = await muster("explain", "rayjob/x")
+    assert (code, out) == (1, "")
+    assert err == f"muster: {server.url} serves no rayjobs.ray.io of version v1, so there is no RayJob in it\n"
+
+
+async def test_a_server_that_has_too_much_to_do(server: ApiServer, muster: Muster) -> None:
+    server.fault = answer(429, "TooManyRequests", "please retry", Retry_After="1")
+    code, _, err = await muster("explain", "train")
+    assert (code, len(err.splitlines())) == (1, 1)
+    assert err.endswith("it has too much to do: try again in a moment\n")
 
 
 async def test_what_may_not_be_read_is_an_error_or_a_note(server: ApiServer, muster: Muster) -> None:
@@ -302,6 +320,38 @@ async def test_a_stream_that_never_opens_is_told(
     assert "stays closed (the watch of trainjobs: " in err
     assert len(err.splitlines()) == 1
     assert shown.details == ["no Workload"]
+
+
+async def test_a_server_that_asks_for_patience_gets_it(server: ApiServer, shown: Shown) -> None:
+    put(server, TJ().suspend())
+    await shown.until(1)
+    shown.pauses.stop_after(10 * PATIENCE)
+    server.fault = answer(429, "TooManyRequests", "please retry", Retry_After="20")
+    before = len(shown.pauses.taken)
+    server.end_watches()
+    await asyncio.wait_for(shown.pauses.over.wait(), 20)
+    # The first pause comes before the first refusal. A server that asks for more is asked again in between.
+    later = shown.pauses.taken[before + 1 :]
+    assert later
+    assert all(pause >= PAUSES[1] for pause in later)
+
+
+def test_what_is_gone_is_forgotten_and_shown_if_it_comes_back() -> None:
+    seen: list[Explanation] = []
+    changes = Changes(seen.append)
+    one = plain(TJ(FAILED)).explain()
+    for everything in ([one], [one], [], [one]):
+        changes.whole(everything, ())
+    assert seen == [one, one]
+    changes.all([], ())
+    changes.all([one], ())
+    assert seen == [one, one]
+
+
+async def test_a_fixed_clock_counts_for_changes_too(server: ApiServer, start: Any) -> None:
+    put(server, TJ(FAILED))
+    terminal = await start("explain", "train", "-w", "-o", "json", "--now", "2026-11-29T10:00:00Z")
+    assert json.loads(await terminal.line())["seenAt"] == "2026-11-29T10:00:00Z"
 
 
 async def test_what_may_not_be_watched_is_told_once(
