@@ -15,23 +15,9 @@ class KubeflowSpec(Obj):
     run_policy: RunPolicy | None = None
 
 
-class ReplicaStatus(Obj):
-    """Counts of pods."""
-
-    active: int | None = None
-    succeeded: int | None = None
-    failed: int | None = None
-
-
-class KubeflowStatus(Conditioned):
-    replica_statuses: dict[str, ReplicaStatus] | None = None
-    start_time: str | None = None
-    completion_time: str | None = None
-
-
 class KubeflowJob(Meta):
     spec: KubeflowSpec | None = None
-    status: KubeflowStatus | None = None
+    status: Conditioned | None = None
 
 
 class PyTorchJob(KubeflowJob):

@@ -119,10 +119,8 @@ class Terminated(Obj):
     """How a container ended."""
 
     exit_code: int = 0
-    signal: int | None = None
     reason: str | None = None
     message: str | None = None
-    started_at: str | None = None
     finished_at: str | None = None
 
 
@@ -144,7 +142,6 @@ class ContainerStatus(Obj):
     name: str = ""
     state: ContainerState | None = None
     last_state: ContainerState | None = None
-    restart_count: int | None = None
 
 
 class PodStatus(Conditioned):

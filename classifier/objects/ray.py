@@ -17,9 +17,6 @@ class RayJobStatus(Obj):
     ray_cluster_name: str | None = None
     reason: str | None = None
     message: str | None = None
-    failed: int | None = None
-    succeeded: int | None = None
-    start_time: str | None = None
     end_time: str | None = None
 
 
@@ -35,9 +32,6 @@ class RayClusterSpec(Obj):
 
 class RayClusterStatus(Conditioned):
     state: str | None = None
-    reason: str | None = None
-    desired_worker_replicas: int | None = None
-    ready_worker_replicas: int | None = None
 
 
 class RayCluster(Meta):

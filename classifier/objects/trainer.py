@@ -1,12 +1,9 @@
 """Kubeflow Trainer ``trainer.kubeflow.org/v1alpha1`` (Trainer: pkg/apis/trainer/v1alpha1/trainjob_types.go)."""
 
-from classifier.objects.jobset import ReplicatedJobStatus
 from classifier.objects.meta import Conditioned, Meta, Obj
 
 
 class RuntimeRef(Obj):
-    api_group: str | None = None
-    kind: str | None = None
     name: str = ""
 
 
@@ -16,13 +13,9 @@ class TrainJobSpec(Obj):
     runtime_ref: RuntimeRef | None = None
 
 
-class TrainJobStatus(Conditioned):
-    jobs_status: list[ReplicatedJobStatus] | None = None
-
-
 class TrainJob(Meta):
     spec: TrainJobSpec | None = None
-    status: TrainJobStatus | None = None
+    status: Conditioned | None = None
 
 
 class TrainingRuntime(Meta):

@@ -10,24 +10,8 @@ from classifier.objects.meta import Conditioned, Meta, Obj
 from classifier.objects.pods import Pod
 
 
-class LeaderWorkerTemplate(Obj):
-    size: int | None = None
-
-
-class LeaderWorkerSetSpec(Obj):
-    replicas: int | None = None
-    leader_worker_template: LeaderWorkerTemplate | None = None
-
-
-class LeaderWorkerSetStatus(Conditioned):
-    replicas: int | None = None
-    ready_replicas: int | None = None
-    updated_replicas: int | None = None
-
-
 class LeaderWorkerSet(Meta):
-    spec: LeaderWorkerSetSpec | None = None
-    status: LeaderWorkerSetStatus | None = None
+    status: Conditioned | None = None
 
 
 class AppWrapperSpec(Obj):
@@ -37,7 +21,6 @@ class AppWrapperSpec(Obj):
 
 class AppWrapperStatus(Conditioned):
     phase: str | None = None
-    resetting_count: int | None = None
 
 
 class AppWrapper(Meta):

@@ -115,7 +115,7 @@ TEXTS: Final[dict[str, tuple[str, ...]]] = {
     "reason": (
         *("", "", "Evicted", "Preempting", "Terminated", "NodeShutdown", "NodeLost", "DeadlineExceeded"),
         *("OutOfcpu", "OutOfnvidia.com/gpu", "OutOf", "UnexpectedAdmissionError", "NodeAffinity", "AppFailed"),
-        *("ValidationFailed", "OOMKilled", "Error", "Error", "Completed", "ContainerStatusUnknown", "Unknown"),
+        *("ValidationFailed", *["OOMKilled"] * 6, "Error", "Error", "Completed", "ContainerStatusUnknown", "Unknown"),
         *("StartError", "ImagePullBackOff", "CrashLoopBackOff", "ContainerCreating", "two\nlines"),
     ),
     "state": ("Pending", "Ready", "Retry", "Rejected", "ready", "suspended", "failed", "", "Odd"),
