@@ -18,7 +18,7 @@ def failed(facts: Facts, ending: Ending | None) -> Verdict | None:
     """By its own reason; where only its pods know why, by a child Job's deadline, else by the winning finding."""
     if ending is None:
         return None
-    if ending.kind is not None:
+    if ending.kind is not None and not ending.pods_first:
         return by_job(facts, ending, ending.kind)
     at = moment(ending.words.last_transition_time)
     found = findings(facts)
@@ -38,6 +38,8 @@ def failed(facts: Facts, ending: Ending | None) -> Verdict | None:
         )
     if pods is not None:
         return pods if at is None else msgspec.structs.replace(pods, since=at)
+    if ending.kind is not None:
+        return by_job(facts, ending, ending.kind)
     verdict = by_job(facts, ending, CauseKind.UNKNOWN)
     return msgspec.structs.replace(verdict, detail=joined((words(ending.words), "no pod evidence was captured")))
 

@@ -10,12 +10,14 @@ from classifier.state.kinds.kubeflow import KNOWN, labelled, managed_by, suspend
 from classifier.state.kinds.view import Ending, KindView, Selection
 from classifier.state.observation import CauseKind
 
+#: The kubelet evicted workers. What the node ran short of, if anything, their pods say.
+_EVICTED: Final = "MPIJobEvicted"
 #: Of ``Failed``: the launcher Job's own reason is copied, and one that is evidence itself (MPI operator:
 #: pkg/controller/mpi_job_controller.go, updateMPIJobFailedStatus and updateMPIJobStatus).
 FAILURES: Final[dict[str, CauseKind | None]] = {
     **batch.FAILURES,
     "MPIJobFailed": None,
-    "MPIJobEvicted": CauseKind.PREEMPTED,
+    _EVICTED: CauseKind.PREEMPTED,
 }
 
 
@@ -25,7 +27,7 @@ def ending(job: MPIJob) -> Ending | None:
     if bad := condition(job, "Failed"):
         # "BackoffLimitExceeded/<the last pod's reason>".
         reason = (bad.reason or "").partition("/")[0]
-        return Ending(FAILURES.get(reason, CauseKind.UNKNOWN), bad)
+        return Ending(FAILURES.get(reason, CauseKind.UNKNOWN), bad, pods_first=reason == _EVICTED)
     return None
 
 

@@ -20,12 +20,13 @@ FIRST: Final = ""
 class Ending(msgspec.Struct, frozen=True):
     """How a job ended, in its own words.
 
-    ``kind`` None means that only its pods know why (§C2, third row). ``provenance`` is "" for unknown, else the job's
-    kind in lower case, and left to the rule where the pods are asked.
+    ``kind`` None means that only its pods know why (§C2, third row).
     """
 
     kind: CauseKind | None
     words: Condition
+    #: Whether its pods may know better: ``kind`` is then what stands where they say nothing.
+    pods_first: bool = False
 
 
 class Selection(msgspec.Struct, frozen=True):

@@ -7,7 +7,18 @@ import msgspec
 import pytest
 
 from classifier import api
-from classifier.objects import Job, JobSet, LeaderWorkerSet, Pod, PodGroup, RayCluster, RayJob, TrainJob, Workload
+from classifier.objects import (
+    Job,
+    JobSet,
+    LeaderWorkerSet,
+    MPIJob,
+    Pod,
+    PodGroup,
+    RayCluster,
+    RayJob,
+    TrainJob,
+    Workload,
+)
 from classifier.state import Case, Mode, Settings, classify, explain
 from classifier.state.kinds import KINDS
 from classifier.state.kinds.podgroup import VIEW as POD_GROUP
@@ -71,6 +82,24 @@ def test_C11_names_and_labels_of_other_kinds_promise_nothing() -> None:
 def test_a_cause_that_the_job_states_names_its_kind() -> None:
     told = observe(of(Job, status={"conditions": [condition("Failed", reason="DeadlineExceeded")]}))
     assert (told.cause.kind, told.cause.provenance, told.ref.kind) == ("timeout", "job", "Job")
+
+
+@pytest.mark.parametrize(
+    ("resource", "kind", "detail"),
+    [
+        ("memory", "out-of-memory", "pod w0: Evicted: The node was low on resource: memory."),
+        ("inodes", "unknown", "pod w0: Evicted: The node was low on resource: inodes."),
+        (None, "preempted", "MPIJobEvicted: 1/2 workers are evicted"),
+    ],
+)
+def test_E_evicted_workers_of_an_mpijob_say_what_the_node_ran_short_of(
+    resource: str | None, kind: str, detail: str
+) -> None:
+    failed = condition("Failed", reason="MPIJobEvicted", message="1/2 workers are evicted")
+    said = {"phase": "Failed", "reason": "Evicted", "message": f"The node was low on resource: {resource}. "}
+    workers = [of(Pod, "w0", "w", status=said, ownerReferences=owned("u1"))] if resource else []
+    told = observe(of(MPIJob, status={"conditions": [failed]}), *workers)
+    assert (told.state, told.cause.kind, told.cause.detail) == ("ended", kind, detail)
 
 
 def test_C8_a_kind_without_named_steps_is_told_by_its_first_container() -> None:
