@@ -30,8 +30,8 @@ def controlled(workload: Workload, case: Case) -> bool:
 
 
 def candidates(case: Case) -> list[Workload]:
-    """The Workloads that could decide. A slice of an elastic job that another one replaced is history."""
-    return [w for w in case.workloads if not _replaced(w)] or list(case.workloads)
+    """The Workloads that could decide. One that no longer stands for the job is history beside one that does."""
+    return [w for w in case.workloads if not _over(w)] or list(case.workloads)
 
 
 def namesakes(case: Case) -> list[str]:
@@ -43,9 +43,10 @@ def namesakes(case: Case) -> list[str]:
     return names if len(names) > 1 else []
 
 
-def _replaced(workload: Workload) -> bool:
+def _over(workload: Workload) -> bool:
+    """A slice of an elastic job ends so when it is replaced, and when it is evicted."""
     finished = workload.condition(api.FINISHED)
-    return finished is not None and finished.true and finished.reason == "WorkloadSliceReplaced"
+    return finished is not None and finished.true and finished.reason in ("WorkloadSliceReplaced", "OutOfSync")
 
 
 def deciding(case: Case, settings: Settings) -> Workload | None:

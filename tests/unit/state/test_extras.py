@@ -162,14 +162,18 @@ def test_the_workload_that_decides(workloads: tuple[WorkloadTold, ...], want: st
     assert kueue(TJ(), JS(), *reversed(workloads)).explain().workload == want
 
 
-REPLACED = "Finished=True/WorkloadSliceReplaced: Replaced to accommodate a new workload slice"
+OVER = [
+    "Finished=True/WorkloadSliceReplaced: Replaced to accommodate a new workload slice",
+    "Finished=True/OutOfSync: The workload slice is out of sync with its parent job",
+]
 
 
-def test_a_slice_that_was_replaced_decides_nothing() -> None:
-    given = kueue(TJ(), JS(), made("a", "09:00:00", REPLACED), made("b", "10:00:00", ADMITTED))
+@pytest.mark.parametrize("over", OVER)
+def test_a_slice_that_was_replaced_or_evicted_decides_nothing(over: str) -> None:
+    given = kueue(TJ(), JS(), made("a", "09:00:00", over), made("b", "10:00:00", ADMITTED))
     told = given.explain()
     assert (told.workload, told.observation.foreign, told.observation.state.value) == ("b", False, "running")
-    assert kueue(TJ(), JS(), made("a", "09:00:00", REPLACED)).explain().workload == "a"
+    assert kueue(TJ(), JS(), made("a", "09:00:00", over)).explain().workload == "a"
 
 
 def test_a_slice_that_shall_replace_is_no_second_workload() -> None:
