@@ -17,7 +17,7 @@ from e2e.builders import Document, Queues
 from e2e.conftest import Invariants, further_cluster
 from e2e.controlplane.cluster import Cluster
 from e2e.lives import HOLD, PATIENCE, Gist, Life, pool, watching
-from e2e.test_cli import Shell
+from e2e.shell import Shell
 from e2e.wait import eventually
 from tests.schemas import check_schema
 
