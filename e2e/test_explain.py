@@ -35,8 +35,8 @@ async def running(cluster: Cluster, queues: Queues) -> AsyncIterator[Document]:
     await cluster.applier.apply([node, builders.job("train", queues, pods=1, ends="Never")])
 
     async def runs() -> Document:
-        [pod] = await view.pods_of(cluster.admin, queues.namespace, "train") or [{}]
-        assert pod and pod["status"].get("phase") == "Running", f"{pod}"
+        [pod] = await view.pods_of(cluster.admin, queues.namespace, "train") or [{"status": {}}]
+        assert pod["status"].get("phase") == "Running", f"{pod}"
         return pod
 
     yield await eventually(runs, 60, what="the pod of train runs")
