@@ -7,8 +7,7 @@ import msgspec
 from classifier import api
 from classifier.objects import Condition, Pod, Workload
 from classifier.state.facts import Facts
-from classifier.state.finding import Finding
-from classifier.state.findings import findings
+from classifier.state.findings import findings, until
 from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind, State
 from classifier.state.suspended import STOPS, queue_stopped
@@ -35,7 +34,8 @@ def evicted(facts: Facts, state: State) -> Verdict | None:
     said = (_preemption(workload) if reason == PREEMPTED else None) or eviction
     found = findings(facts) if state is State.RUNNING or reason == NOT_READY else []
     if reason == NOT_READY:
-        found = _before(moment(eviction.last_transition_time), found)
+        # The ranks that were ready exit of the eviction.
+        found = until(found, moment(eviction.last_transition_time))
     pods = by_pods(state, found, facts.settings)
     verdict = by_workload(state, workload, said, _cause(facts, workload, reason))
     if pods is None:
@@ -43,11 +43,6 @@ def evicted(facts: Facts, state: State) -> Verdict | None:
     if reason == NOT_READY:
         return msgspec.structs.replace(pods, evidence=pods.evidence + verdict.evidence)
     return msgspec.structs.replace(verdict, evidence=verdict.evidence + pods.evidence)
-
-
-def _before(eviction: int | None, found: list[Finding]) -> list[Finding]:
-    """Without the ends that the eviction itself brought: it makes the ranks exit that were ready."""
-    return [f for f in found if f.at is None or eviction is None or f.at <= eviction]
 
 
 def _cause(facts: Facts, workload: Workload, reason: str) -> CauseKind:

@@ -19,3 +19,8 @@ def findings(facts: Facts) -> list[Finding]:
         if (finding := container(pod, status, steps)) is not None:
             found.append(finding)
     return found
+
+
+def until(found: list[Finding], at: int | None) -> list[Finding]:
+    """Without what came after: the ends that a decision of that moment brought do not explain it."""
+    return found if at is None else [f for f in found if f.at is None or f.at <= at]

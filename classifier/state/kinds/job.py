@@ -18,6 +18,8 @@ FAILURES: Final[dict[str, CauseKind | None]] = {
     "MaxFailedIndexesExceeded": None,
 }
 
+DECIDING: Final = frozenset({"FailureTarget", "SuccessCriteriaMet"})
+
 JOB_NAME: Final = "batch.kubernetes.io/job-name"
 
 
@@ -38,7 +40,8 @@ VIEW = KindView(
     ending=ended("Complete", FAILURES),
     conditions=conditions,
     # Two come before the terminal condition and stay beside it: a finishing Job must not flash "unknown".
-    known=frozenset({"Suspended", "Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"}),
+    known=frozenset({"Suspended", "Complete", "Failed"}) | DECIDING,
+    deciding=DECIDING,
     children=direct,
     pods=pods,
     part_of=part_of,

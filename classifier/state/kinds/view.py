@@ -53,6 +53,8 @@ class KindView(msgspec.Struct, frozen=True, kw_only=True):
     #: Its status conditions, and the types among them that say nothing unknown (§C7).
     conditions: Callable[[Any], Sequence[Condition]]
     known: frozenset[str]
+    #: Those of them that come before the terminal condition, while what still runs is deleted.
+    deciding: frozenset[str] = frozenset()
     #: What stands between it and its pods, the middle object first.
     children: Callable[[Any], tuple[Selection, ...]]
     #: The kind of the child without which nothing of it can run; None where there is none.
