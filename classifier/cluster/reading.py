@@ -1,7 +1,7 @@
 """One consistent read of a job: the job itself, everything about it, and the job once more (classification.md §F32).
 
 Selectors name just what is the job's, so that a namespace full of other people's pods costs nothing. What may not be
-read becomes a note; but for the job itself, whose refusal is the answer.
+read becomes a note; but for the job itself, whose refusal is the answer, and what no answer can do without.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from classifier.state.gather import (
     trainjobs_of,
     why_no_job,
 )
-from classifier.state.kinds import view_for, view_of
+from classifier.state.kinds import KINDS, view_for, view_of
 from classifier.state.kinds.podgroup import GROUP_NAME, group_name
 from classifier.state.kinds.view import Labels
 from classifier.state.settings import Mode, Settings
@@ -42,6 +42,10 @@ PARALLEL: Final = 8
 NODE_GETS: Final = 32
 #: Values in one selector: the server's limit is the length of a URL.
 VALUES: Final = 50
+
+#: Without these the rules would take what may not be read for what does not exist: what stands between a job and its
+#: pods, and what Kueue says.
+_NEEDED: Final = {api.WORKLOADS} | {view.middle for view in KINDS.values() if view.middle is not None}
 
 _LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
@@ -262,6 +266,14 @@ class JobReader(Reader):
             self._rights.notes[resource] = f"{resource.plural} may not be read"
 
     def _tolerate(self, resource: Resource, error: ApiError, namespace: str | None) -> bool:
+        if error.status == 403 and resource in _NEEDED:
+            # What there is not would be told apart from what may not be seen by nobody: a running job would wait for a
+            # Workload, its pods would be somebody else's.
+            choose = ", or choose mode plain" if resource == api.WORKLOADS else ""
+            raise ClientError(
+                f"{resource.plural} may not be read in namespace {namespace}, and nothing certain can be said without "
+                f"them: ask for the right{choose} ({error.message})"
+            )
         # The job itself: everything else without it would be no answer.
         if resource == api.TRAIN_JOBS and error.status == 403:
             return False

@@ -41,7 +41,9 @@ def next_steps(explanation: Explanation) -> list[str]:
     elsewhere = subject.starts("managed by ")
     if elsewhere is not None:
         return [f"look where it runs: it is {elsewhere}, and little of it can be seen in this cluster"]
-    return [*_deleting(subject), *_BY_STATE[explanation.observation.state](subject)]
+    steps, deleting = list(_BY_STATE[explanation.observation.state](subject)), list(_deleting(subject))
+    # What is on its way out neither starts nor "just runs".
+    return deleting + [step for step in steps if not (deleting and step.startswith("nothing: "))]
 
 
 def _explain_parent(subject: Subject, kind: str, name: str) -> str:

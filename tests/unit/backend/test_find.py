@@ -6,7 +6,7 @@ import pytest
 
 from classifier import api
 from classifier.cluster.backend import READS, Backend
-from classifier.cluster.client import ApiError, Client
+from classifier.cluster.client import ApiError, Client, ClientError
 from classifier.state import State
 from tests.apiserver import ApiServer, Call, answer, lists
 from tests.builders import check
@@ -205,6 +205,26 @@ async def test_what_may_not_be_read_is_noted_and_the_answer_says_less(server: Ap
     assert found.observation.cause.detail == "FailedJobs: no; no pod evidence was captured"
     expected = [f"{kind} may not be read in namespace {NAMESPACE}" for kind in ("jobs", "pods", "trainingruntimes")]
     assert sorted(kueue.notes) == sorted(["admissionchecks may not be read", *expected])
+
+
+@pytest.mark.parametrize("needed", [api.WORKLOADS, api.JOBSETS], ids=lambda r: r.plural)
+async def test_what_no_answer_can_do_without_is_asked_for(
+    server: ApiServer, kueue: Backend, needed: api.Resource
+) -> None:
+    """A running job would seem to wait for its Workload, or its pods to be somebody else's."""
+    put(server, TJ(), JS(), WL().admitted(), pod("p0"), ready("n1"))
+    refuse(server, {needed: answer(403, "Forbidden", "no")})
+    for question in (kueue.find("train"), kueue.inspect(api.TRAIN_JOBS, "train-3")):
+        with pytest.raises(
+            ClientError, match=f"^{needed.plural} may not be read in namespace {NAMESPACE}, and .*right"
+        ):
+            await question
+
+
+async def test_in_plain_mode_nobody_needs_the_right_to_read_workloads(server: ApiServer, plain: Backend) -> None:
+    put(server, TJ(), JS(), pod("p0"), ready("n1"))
+    refuse(server, {api.WORKLOADS: answer(403, "Forbidden", "no")})
+    assert told(await plain.find("train")) == [("TrainJob", "train-3", "running")]
 
 
 async def test_trainjobs_that_may_not_be_read_are_an_error(server: ApiServer, plain: Backend) -> None:

@@ -56,6 +56,14 @@ async def test_a_kind_the_cluster_does_not_serve_is_no_missing_object(
         await kueue.inspect(resource, "none")
 
 
+async def test_a_raycluster_that_may_not_be_read_is_asked_for(server: ApiServer, plain: Backend) -> None:
+    rayjob = {"metadata": {"name": "r", "namespace": NAMESPACE}, "status": {"rayClusterName": "c"}}
+    server.put(path(api.RAY_JOBS, "r"), rayjob)
+    refuse(server, {api.RAY_CLUSTERS: answer(403, "Forbidden", "no")})
+    with pytest.raises(ClientError, match="rayclusters may not be read in namespace ns"):
+        await plain.inspect(api.RAY_JOBS, "r")
+
+
 ODD = ["../../../../api/v1/namespaces/kube-system/secrets/s", "..", "x?watch=1", "x/status", "x#y", "x%2Fy", "x y"]
 
 

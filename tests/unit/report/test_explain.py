@@ -387,6 +387,10 @@ GONE = "FailedJobs: jobset failed; no pod evidence was captured"
             explained("running", detail="TrainJob deleting since 2026-11-29T10:00:00Z"),
             ["goes once its pods have ended"],
         ),
+        (
+            explained("pending", detail="TrainJob deleting since 2026-11-29T10:00:00Z"),
+            ["goes once its pods have ended"],
+        ),
         (explained("running", "node-lost", LOST, by="node"), ["five minutes", "kubectl describe node n2"]),
         (explained("running", "preempted", "Workload Preempted: x", by="workload"), ["nothing: Kueue stops it", LOOK]),
         (
@@ -539,3 +543,12 @@ def test_the_contract() -> None:
     }
     bare = observation_json(explained("gated").observation)
     assert (bare["execution"], bare["submission"]) == (None, None)
+
+
+@pytest.mark.parametrize("state", ["pending", "running", "gated", "held", "suspended", "ended"])
+@pytest.mark.parametrize("cause", ["none", "preempted", "no-capacity"])
+def test_nobody_is_told_that_what_is_being_deleted_starts_or_runs(state: str, cause: str) -> None:
+    by = "" if cause == "none" else "workload"
+    steps = next_steps(explained(state, cause, "TrainJob deleting since 2026-11-29T10:00:00Z", by=by))
+    assert steps[0] == "it is being deleted and goes once its pods have ended"
+    assert not [step for step in steps if step.startswith("nothing: ")]
