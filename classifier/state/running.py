@@ -26,7 +26,7 @@ def is_running(facts: Facts) -> bool:
 
 def _decided(facts: Facts) -> int | None:
     """When it was decided how the job ends, if it was: from then on its controller deletes what still runs."""
-    said = (c for c in facts.view.conditions(facts.job) if c.true and c.type in facts.view.deciding)
+    said = (c for c in facts.view.conditions(facts.job) if c.true and c.type in facts.view.interim)
     return min((at for c in said if (at := moment(c.last_transition_time)) is not None), default=None)
 
 

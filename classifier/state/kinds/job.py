@@ -18,7 +18,7 @@ FAILURES: Final[dict[str, CauseKind | None]] = {
     "MaxFailedIndexesExceeded": None,
 }
 
-DECIDING: Final = frozenset({"FailureTarget", "SuccessCriteriaMet"})
+INTERIM: Final = frozenset({"FailureTarget", "SuccessCriteriaMet"})
 
 JOB_NAME: Final = "batch.kubernetes.io/job-name"
 
@@ -40,8 +40,8 @@ VIEW = KindView(
     ending=ended("Complete", FAILURES),
     conditions=conditions,
     # Two come before the terminal condition and stay beside it: a finishing Job must not flash "unknown".
-    known=frozenset({"Suspended", "Complete", "Failed"}) | DECIDING,
-    deciding=DECIDING,
+    known=frozenset({"Suspended", "Complete", "Failed"}) | INTERIM,
+    interim=INTERIM,
     children=direct,
     pods=pods,
     part_of=part_of,

@@ -54,7 +54,7 @@ class KindView(msgspec.Struct, frozen=True, kw_only=True):
     conditions: Callable[[Any], Sequence[Condition]]
     known: frozenset[str]
     #: Those of them that come before the terminal condition, while what still runs is deleted.
-    deciding: frozenset[str] = frozenset()
+    interim: frozenset[str] = frozenset()
     #: What stands between it and its pods, the middle object first.
     children: Callable[[Any], tuple[Selection, ...]]
     #: The kind of the child without which nothing of it can run; None where there is none.
