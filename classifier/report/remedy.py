@@ -160,7 +160,9 @@ def _pending(subject: Subject) -> Iterator[str]:
         if subject.judge:
             yield f"whether it can ever fit: {subject.judge}"
     else:
-        yield f"nothing: it is about to start; if it does not: {subject.look}"
+        # Kueue: SchedulingEquivalenceHashing; the others have not even a condition.
+        yield "it is about to start, or waits behind one of its kind: of jobs of one shape Kueue looks at one at a time"
+        yield f"to see how far it is: {subject.look}"
 
 
 def _without_workload(subject: Subject) -> Iterator[str]:

@@ -18,17 +18,29 @@ _STEP: Final = "node"
 
 
 def container(pod: Pod, status: PodStatus, steps: Sequence[str]) -> Finding | None:
-    """Of the step container that failed, the earliest if there are several."""
-    statuses = status.container_statuses
-    if not statuses:
-        return None
-    if FIRST in steps:
+    """Of the step container that failed, the earliest if there are several; else of what had to run before it."""
+    statuses = status.container_statuses or ()
+    if FIRST in steps and statuses:
         steps = [_first(pod, statuses) if step == FIRST else step for step in steps]
+    found = _earliest(pod, [one for one in statuses if one.name in steps])
+    if found is None and status.init_container_statuses:
+        found = _earliest(pod, _before(pod, status.init_container_statuses))
+    return found
+
+
+def _earliest(pod: Pod, statuses: Sequence[ContainerStatus]) -> Finding | None:
     deleting = pod.metadata.deletion_timestamp is not None
-    found = [finding for one in statuses if one.name in steps and (finding := _ended(pod, one, deleting)) is not None]
+    found = [finding for one in statuses if (finding := _ended(pod, one, deleting)) is not None]
     if len(found) < 2:
         return found[0] if found else None
     return min(found, key=lambda finding: (finding.at is None, finding.at or 0, finding.text))
+
+
+def _before(pod: Pod, statuses: Sequence[ContainerStatus]) -> list[ContainerStatus]:
+    """Init containers without the sidecars among them: those end with the pod, and are not the cause."""
+    containers = (pod.spec.init_containers if pod.spec else None) or ()
+    sidecars = {one.name for one in containers if one.restart_policy == "Always"}
+    return [one for one in statuses if one.name not in sidecars]
 
 
 def _first(pod: Pod, statuses: Sequence[ContainerStatus]) -> str:

@@ -79,7 +79,10 @@ def _spec(spec: PodSpec | None) -> PodSpec | None:
     if spec is None:
         return None
     containers = [Container(name=intern(c.name)) for c in spec.containers or ()]
-    return PodSpec(node_name=_shared(spec.node_name), containers=containers or None)
+    before = [
+        Container(name=intern(c.name), restart_policy=_shared(c.restart_policy)) for c in spec.init_containers or ()
+    ]
+    return PodSpec(node_name=_shared(spec.node_name), containers=containers or None, init_containers=before or None)
 
 
 def _status(status: PodStatus | None) -> PodStatus | None:
@@ -90,6 +93,7 @@ def _status(status: PodStatus | None) -> PodStatus | None:
         reason=_shared(status.reason),
         message=_shared(status.message),
         conditions=[_condition(c) for c in status.conditions or () if c.type in _CONDITIONS] or None,
+        init_container_statuses=[_container(one) for one in status.init_container_statuses or ()] or None,
         container_statuses=[_container(one) for one in status.container_statuses or ()] or None,
     )
 

@@ -361,7 +361,7 @@ GONE = "FailedJobs: jobset failed; no pod evidence was captured"
         (explained("pending", detail="Workload Finished: FailedToStart: bad"), ["delete it and submit it again", LOOK]),
         (explained("pending", "preempted", "Workload Evicted: Preempted", by="workload"), ["nothing: Kueue", LOOK]),
         (explained("pending", "unknown", "Workload Evicted: PodsReadyTimeout"), [DESCRIBE, LOOK]),
-        (explained("pending"), ["about to start"]),
+        (explained("pending"), ["about to start, or waits behind one of its kind", "to see how far it is: "]),
         # running
         (explained("running"), ["nothing: it runs"]),
         (explained("running", detail="no JobSet"), ["has made no JobSet so far", DESCRIBE]),

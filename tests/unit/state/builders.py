@@ -193,6 +193,12 @@ class PodTold(Told[Pod]):
         found.update(states)
         return self
 
+    def sidecar(self, name: str) -> Self:
+        """An init container that stays beside the others."""
+        sidecar = {"name": name, "image": "x", "restartPolicy": "Always"}
+        self.spec.setdefault("initContainers", []).append(sidecar)
+        return self
+
     def exit(self, code: int, reason: str = "Error", at: str = "10:00:00", said: str = "", of: str = NODE) -> Self:
         return self.container(of, state=ended_with(code, reason, at, said))
 

@@ -66,6 +66,8 @@ PODS = [
     pod("p0").failed().exit(143).last(1, "Error", "10:00:03").deleting(),
     pod("p0").waiting("CrashLoopBackOff").last(2),
     pod("p0").run(4, 2).failed().exit(2, of="dataset-initializer"),
+    pod("p0").failed().container("fetch", init=True, state={"terminated": {"exitCode": 3}}),
+    pod("p0").failed().sidecar("proxy").container("proxy", init=True, state={"terminated": {"exitCode": 3}}),
     pod("p0").phase("Succeeded").has(EVICTED),
     pod("p0").run(None).annotate("muster.dev/admission-count", "3").failed().exit(1),
 ]

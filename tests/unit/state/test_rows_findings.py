@@ -28,6 +28,9 @@ EMPTY_DIR = 'Usage of EmptyDir volume "scratch" exceeds the limit "1Gi". '
 LONG = "x" * 300
 
 
+EXITED = {"state": {"terminated": {"exitCode": 1}}}
+
+
 def row(name: str, built: PodTold, kind: str = "none", provenance: str = "", text: str = "") -> Any:
     """A running job of that one pod, ``p0``."""
     detail = f"pod p0: {text}" if text else ""
@@ -266,9 +269,20 @@ RECORDS = [
     ),
     row("another container is no step", pod("p0").failed().exit(1, of="sidecar")),
     row(
-        "an init container is no step",
-        pod("p0").failed().container("node", init=True, state={"terminated": {"exitCode": 1}}),
+        "an init container that failed before any step ran",
+        pod("p0").failed().waiting("PodInitializing").container("fetch", init=True, **EXITED),
+        "non-zero-exit",
+        "container",
+        "container fetch exit code 1",
     ),
+    row(
+        "a step that failed says more than an init container",
+        pod("p0").failed().exit(2).container("fetch", init=True, **EXITED),
+        "non-zero-exit",
+        "container",
+        "exit code 2",
+    ),
+    row("a sidecar ends with its pod", pod("p0").failed().sidecar("proxy").container("proxy", init=True, **EXITED)),
     row("a pod that succeeded says nothing", pod("p0").phase("Succeeded").exit(1)),
     row("a pod without a status says nothing", pod("p0").phase("Pending")),
 ]
