@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Final, NoReturn
 
 import msgspec
@@ -68,9 +68,15 @@ class Changes:
 
     def whole(self, explanations: Sequence[Explanation], notes: Iterable[str]) -> None:
         """All there is now: what is gone need not be remembered."""
-        there = {explanation.observation.ref for explanation in explanations}
-        self._last = {ref: last for ref, last in self._last.items() if ref in there}
+        self.there([explanation.observation.ref for explanation in explanations])
         self.all(explanations, notes)
+
+    def there(self, refs: Collection[Ref]) -> None:
+        """These are all: the others are gone, which no observation can say."""
+        there = set(refs)
+        for ref in [ref for ref in self._last if ref not in there]:
+            del self._last[ref]
+            warn(f"{ref.kind} {ref.namespace}/{ref.name} is gone")
 
     def all(self, explanations: Iterable[Explanation], notes: Iterable[str]) -> None:
         for note in notes:
@@ -95,7 +101,7 @@ async def subscribe(
     told = False
     while True:
         began = monotonic()
-        async with contextlib.aclosing(backend.watch(job)) as stream:
+        async with contextlib.aclosing(backend.watch(job, changes.there)) as stream:
             async for explanation in stream:
                 changes.all([explanation], backend.notes)
         if monotonic() - began >= PATIENCE:

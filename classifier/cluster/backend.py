@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator
 from typing import Final
 
 from classifier import api
@@ -157,9 +157,12 @@ class Backend:
         finally:
             self._evidence.closed(job)
 
-    async def watch(self, job: str) -> AsyncGenerator[Explanation, None]:
+    async def watch(
+        self, job: str, there: Callable[[Collection[Ref]], None] = lambda _: None
+    ) -> AsyncGenerator[Explanation, None]:
         """Everything of dispatch's job, and what changes of it. Subscribe again when it ends: it does so in silence.
 
+        ``there`` is told which objects there are, as of every Find: what is gone no explanation can say.
         While it is open, the last states of pods that are deleted are evidence for every question to this backend.
         """
         watching = Watching(self._client, self._namespace, self._settings, job, self._evidence)
@@ -179,6 +182,7 @@ class Backend:
                 took = _clock() - began
                 watching.read((ref.uid for ref in refs), (ref.name for ref in refs))
                 news = [e for e in found if not e.observation.same(sent.get(e.observation.ref))]
+                there(refs)
                 sent = {e.observation.ref: e.observation for e in found}
                 for explanation in news:
                     yield explanation

@@ -1,6 +1,7 @@
 """Watch: what is sent, and how a stream ends (reference/classification.md §C14.1 to §C14.3)."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -235,6 +236,20 @@ async def test_a_find_that_takes_long_is_not_begun_again_at_once(
         put(server, TJ(f"Failed=True/Other: {n}"))
     await one.hears(4)
     assert rests == [3.0, PACE[1], PACE[0]]
+
+
+async def test_what_there_is_is_told_to_who_asks(server: ApiServer, plain: Backend) -> None:
+    """What is gone no explanation says."""
+    put(server, TJ(), JS(), TJ(name="train-4").uid("tj-4"))
+    there: list[list[str]] = []
+    stream = plain.watch("train", lambda refs: there.append([ref.name for ref in refs]))
+    async with contextlib.aclosing(stream):
+        for _ in range(2):
+            await anext(stream)
+        remove(server, api.TRAIN_JOBS, "train-4")
+        put(server, TJ("Failed=True/Other: no"))
+        assert told([await anext(stream)]) == [("TrainJob", "train-3", "ended")]
+    assert (there[0], there[-1]) == (["train-3", "train-4"], ["train-3"])
 
 
 async def test_an_object_that_comes_back_is_sent_again(server: ApiServer, plain: Backend, watch: Open) -> None:

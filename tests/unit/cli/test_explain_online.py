@@ -336,16 +336,33 @@ async def test_a_server_that_asks_for_patience_gets_it(server: ApiServer, shown:
     assert all(pause >= PAUSES[1] for pause in later)
 
 
-def test_what_is_gone_is_forgotten_and_shown_if_it_comes_back() -> None:
+async def test_what_goes_is_told_once(server: ApiServer, shown: Shown, capsys: pytest.CaptureFixture[str]) -> None:
+    put(server, TJ().suspend(), TJ(name="train-4").uid("tj-4").suspend())
+    await shown.until(2)
+    for seen, name in enumerate(("train-3", "train-4"), 3):
+        server.remove(path_of(TJ(name=name)))
+        if name == "train-3":
+            server.end_watches()  # nobody follows when it goes
+        # By the time this is told it is known that the other is gone.
+        put(server, TJ(name=f"train-{seen + 3}").uid(f"tj-{seen + 3}").suspend())
+        await shown.until(seen)
+    assert capsys.readouterr().err == "muster: TrainJob ns/train-3 is gone\nmuster: TrainJob ns/train-4 is gone\n"
+
+
+def test_what_is_gone_is_forgotten_and_shown_if_it_comes_back(capsys: pytest.CaptureFixture[str]) -> None:
     seen: list[Explanation] = []
     changes = Changes(seen.append)
     one = plain(TJ(FAILED)).explain()
     for everything in ([one], [one], [], [one]):
         changes.whole(everything, ())
     assert seen == [one, one]
+    changes.there([])
+    changes.there([])
+    assert capsys.readouterr().err == "muster: TrainJob ns/train-3 is gone\n" * 2
+    changes.one(one)
     changes.all([], ())
     changes.all([one], ())
-    assert seen == [one, one]
+    assert seen == [one, one, one]
 
 
 async def test_a_fixed_clock_counts_for_changes_too(server: ApiServer, start: Any) -> None:
