@@ -22,8 +22,8 @@ demo: $(STAMP) ## the first gang job, end to end, on a real control plane (under
 	@$(BIN)/python -m e2e.demo $(DEMO_ARGS)
 
 lint: $(STAMP) ## ruff, mypy --strict, the layer contracts
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check --no-cache .
+	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 

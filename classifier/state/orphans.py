@@ -24,7 +24,10 @@ def orphans(
     settings: Settings,
     seen_at: int,
 ) -> list[Explanation]:
-    """Each an object of its own, always foreign, its cause unknown. A TrainJob that is terminating still lives."""
+    """Of objects of one namespace. Each is an object of its own, always foreign, its cause unknown.
+
+    A TrainJob that is terminating still lives.
+    """
     all_trainjobs, all_jobsets, all_pods = list(trainjobs), list(jobsets), list(pods)
     living = _Living(job, all_trainjobs, all_jobsets, settings)
     busy = _busy(all_pods)

@@ -1,5 +1,6 @@
 """What holds of every heap, whatever lies in it, and whoever asks for what."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, NamedTuple
@@ -95,15 +96,12 @@ def an_orphan_is_in_the_heap_and_of_its_namespace(asked: Asked) -> str | None:
 
 
 def orphans_take_whatever_there_is(asked: Asked) -> str | None:
-    """All objects of all namespaces, in any order."""
+    """All objects of a namespace, in any order."""
     random = Random(asked.heap.seed)
 
-    def of(type_: type[Meta]) -> list[Meta]:
-        return [obj for _, obj in asked.objects if type(obj) is type_]
-
-    def found(job: str, order: Callable[[list[Meta]], list[Meta]]) -> Sequence[Explanation]:
+    def found(namespace: str, job: str, order: Callable[[list[Meta]], list[Meta]]) -> Sequence[Explanation]:
         lists = {
-            name: order(of(type_))
+            name: order([obj for _, obj in asked.objects if type(obj) is type_ and obj.namespace == namespace])
             for name, type_ in (
                 *(("trainjobs", TrainJob), ("jobsets", JobSet), ("pods", Pod)),
                 ("runtimes", TrainingRuntime),
@@ -111,18 +109,13 @@ def orphans_take_whatever_there_is(asked: Asked) -> str | None:
         }
         return orphans(job, **lists, settings=asked.heap.settings, seen_at=SEEN_AT)  # type: ignore[arg-type]
 
-    for job in JOBS:
-        said = found(job, list)
+    for namespace, job in itertools.product(NAMESPACES, JOBS):
+        said = found(namespace, job, list)
         if why := next((why for one in said if (why := plain_truths(one))), None):
             return why
-        if why := differs(_by_uid(found(job, lambda objects: mixed(objects, random))), _by_uid(said)):
+        if why := differs(found(namespace, job, lambda objects: mixed(objects, random)), said):
             return why
     return None
-
-
-def _by_uid(said: Sequence[Explanation]) -> list[str]:
-    """Two namespaces may hold objects of one name."""
-    return sorted(map(str, said))
 
 
 def no_order_matters(asked: Asked) -> str | None:

@@ -66,7 +66,7 @@ def view_for(obj: Meta) -> KindView | None:
     """The view for an object. Items of a decoded list carry no kind: their type tells."""
     if isinstance(obj, podgroup.VIEW.type_):
         return podgroup.VIEW  # no API object: whatever kind it bears is that of its pods
-    if obj.kind is None:
+    if obj.kind is None or obj.api_version is None:
         return next((view for view in _VIEWS if isinstance(obj, view.type_)), None)
     found = KINDS.get(((obj.api_version or "").rpartition("/")[0], obj.kind))
     return found if found is not None and isinstance(obj, found.type_) else None

@@ -1,9 +1,9 @@
 """Vectors W1 and W3 of reference/classification.md §D on the evidence ring alone."""
 
 import msgspec
-from classifier.state.ring import Ring
 
 from classifier.state import classify
+from classifier.state.ring import Ring
 from tests.builders import T0
 from tests.unit.state.builders import JS, TJ, ended, plain, pod, said
 
