@@ -126,7 +126,10 @@ def _rejected(subject: Subject, pod: _Pod) -> Iterator[str]:
 
 def _unknown(subject: Subject, pod: _Pod) -> Iterator[str]:
     if _NO_EVIDENCE in subject.parts:
-        yield "its pods were gone before anybody looked; what is left to see: " + subject.describe
+        if subject.observation.execution is not None:
+            yield f"its pods were seen, and none of them says why; what is left to see: {subject.describe}"
+            return
+        yield f"its pods were gone before anybody looked; what is left to see: {subject.describe}"
         if subject.ref.kind == "TrainJob":
             stem = _SUBMISSION.fullmatch(subject.ref.name)
             watch = f"muster explain {shlex.quote(stem[1] if stem else subject.ref.name)} -w{subject.inside}"

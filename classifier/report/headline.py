@@ -102,6 +102,8 @@ def _stalled(subject: Subject) -> str | None:
         return "somebody has stopped it"
     if subject.starts(f"{subject.ref.kind} deleting since ") is not None:
         return "it is being deleted"
+    if blocked := subject.blocked_by:
+        return "its queue is stopped or not ready" if blocked[2] else "its queue does not exist"
     said = next((words for begin, words in _STALLED.get(state, ()) if subject.starts(begin) is not None), None)
     if said is None and state is State.RUNNING:
         if any(" pods unscheduled: " in part for part in subject.parts):

@@ -36,26 +36,29 @@ def next_steps(explanation: Explanation) -> list[str]:
     if subject.orphan:
         return list(_orphan(subject))
     parent = subject.match(_PARENT) if explanation.observation.foreign else None
-    if parent:
+    if parent and explainable(parent[1]):
         return [_explain_parent(subject, parent[1], parent[2])]
     elsewhere = subject.starts("managed by ")
     if elsewhere is not None:
         return [f"look where it runs: it is {elsewhere}, and little of it can be seen in this cluster"]
     steps, deleting = list(_BY_STATE[explanation.observation.state](subject)), list(_deleting(subject))
+    if parent:  # a CronJob, say: each of its Jobs is a job of its own
+        steps.append(f"it was made by {parent[1]} {parent[2]}: {subject.kubectl('describe', parent[1], parent[2])}")
     # What is on its way out neither starts nor "just runs".
     return deleting + [step for step in steps if not (deleting and step.startswith("nothing: "))]
 
 
 def _explain_parent(subject: Subject, kind: str, name: str) -> str:
-    if explainable(kind):
-        command = f"muster explain {kind.lower()}/{shlex.quote(name)}{subject.inside}"
-        return f"it is a part of {kind} {name}; explain that instead: {command}"
-    return f"it is a part of {kind} {name}; look there: {subject.kubectl('describe', kind, name)}"
+    command = f"muster explain {kind.lower()}/{shlex.quote(name)}{subject.inside}"
+    return f"it is a part of {kind} {name}; explain that instead: {command}"
 
 
 def _orphan(subject: Subject) -> Iterator[str]:
-    yield "nothing: what is left of a deleted job goes with the garbage collector"
     delete = subject.kubectl("delete", subject.ref.kind, subject.ref.name)
+    if subject.ref.kind == "JobSet" and "its owner was" not in subject.observation.cause.detail:
+        yield f"it has no owner, so nothing takes it away by itself: {delete}"
+        return
+    yield "nothing: what is left of a deleted job goes with the garbage collector"
     yield f"if it stays for more than some minutes: {delete}"
 
 
@@ -145,6 +148,8 @@ def _pending(subject: Subject) -> Iterator[str]:
         yield f"whoever set the gate must take it away: {gate[1] or gate[2]}"
     elif "no Workload" in subject.parts:
         yield from _without_workload(subject)
+    elif subject.blocked_by:
+        yield from _blocked(subject, *subject.blocked_by)
     elif subject.kind in (CauseKind.PREEMPTED, CauseKind.NODE_LOST, CauseKind.NO_CAPACITY):
         yield "nothing: Kueue has queued it again and starts it when there is room"
         yield f"to see what it waits for: {subject.look}"
@@ -153,8 +158,6 @@ def _pending(subject: Subject) -> Iterator[str]:
         yield f"to see what it waits for: {subject.look}"
     elif check:
         yield f"it waits for admission check {check[1]} ({check[2]}); to see how far that is: {subject.look}"
-    elif reserved.startswith(f"{_UNRESERVED}Suspended"):
-        yield f"ask the administrators of {subject.queue}: it is stopped or not ready"
     elif reserved:
         yield f"it waits for quota in {subject.queue}; more about that: {subject.look}"
         if subject.judge:
@@ -163,6 +166,17 @@ def _pending(subject: Subject) -> Iterator[str]:
         # Kueue: SchedulingEquivalenceHashing; the others have not even a condition.
         yield "it is about to start, or waits behind one of its kind: of jobs of one shape Kueue looks at one at a time"
         yield f"to see how far it is: {subject.look}"
+
+
+def _blocked(subject: Subject, kind: str, name: str, exists: bool) -> Iterator[str]:
+    if exists:
+        inside = subject.inside if kind == "LocalQueue" else ""
+        yield f"ask the administrators of {kind} {name}: it is stopped or not ready"
+        yield f"what it says of itself: kubectl describe {kind.lower()} {shlex.quote(name)}{inside}"
+    elif kind == "LocalQueue":
+        yield f"name a queue that exists, in the label {api.QUEUE_NAME}: kubectl get localqueues{subject.inside}"
+    else:
+        yield f"ask the administrators of {subject.queue}: it points to ClusterQueue {name}, which does not exist"
 
 
 def _without_workload(subject: Subject) -> Iterator[str]:

@@ -13,6 +13,10 @@ from classifier.state.observation import CauseKind, Explanation, Observation, Re
 
 #: How the detail of a wait begins that our own deadline ended (§C5).
 OUR_DEADLINE: Final = "admission deadline exceeded: "
+#: How Kueue says that a queue takes nobody in (Kueue: pkg/controller/core/workload_controller.go, getQueueBlocker).
+_BLOCKED: Final = re.compile(
+    r"Workload QuotaReserved: \w+: ((?:Local|Cluster)Queue) (\S+) (doesn't exist|is inactive|is stopped)"
+)
 _ORPHAN: Final = re.compile(r"\S+ \S+ has no live TrainJob.*")
 _RANKS: Final = "other ranks: "
 _NEXT_RANK: Final = re.compile(rf", (?=\S+ (?:{'|'.join(CauseKind)}) \()")
@@ -113,6 +117,12 @@ class Subject(msgspec.Struct, frozen=True):
         if any(kind == self.ref.kind for _, kind in BOUNDED):
             return f"{self.kubectl('get', self.ref.kind, self.ref.name)} -o yaml | muster preflight -f -"
         return None
+
+    @property
+    def blocked_by(self) -> tuple[str, str, bool] | None:
+        """Kind and name of the queue that takes nobody in, and whether it exists; None where it is not the queue."""
+        said = self.match(_BLOCKED)
+        return (said[1], said[2], said[3] != "doesn't exist") if said else None
 
     @property
     def queue(self) -> str:

@@ -1,66 +1,35 @@
-"""What people read about an explained object: every state, every cause, and what to do next."""
+"""What people read about an explained object: its layout, what is cut, and the JSON of the contract."""
 
 import re
-from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classifier.instant import MINUTE, SECOND, parse_instant
+from classifier.instant import MINUTE
 from classifier.report.encode import observation_json
 from classifier.report.explain import LENGTH, PARTS, PIECES, explain_lines
-from classifier.report.remedy import next_steps
 from classifier.report.text import printable
 from classifier.state.observation import (
-    Cause,
     CauseKind,
     Evidence,
     Execution,
     Explanation,
-    Observation,
-    Ref,
     State,
 )
 from tests.schemas import check_schema
-
-T0 = parse_instant("2026-11-29T10:00:00Z")
-NOW = T0 + 34 * MINUTE
-WORKLOAD = "trainjob-train-3-ab12c"
-
-
-def explained(
-    state: str,
-    cause: str = "none",
-    detail: str = "",
-    *,
-    by: str = "",
-    kind: str = "TrainJob",
-    name: str = "train-3",
-    since: int | None = T0,
-    evidence: tuple[Evidence, ...] = (),
-    workload: str = WORKLOAD,
-    queue: str | None = "gpu",
-    **fields: Any,
-) -> Explanation:
-    observation = Observation(
-        ref=Ref(kind, "team-a", name, "tj-1"),
-        state=State(state),
-        cause=Cause(CauseKind(cause), by, detail),
-        seen_at=NOW,
-        **fields,
-    )
-    return Explanation(observation=observation, since=since, evidence=evidence, workload=workload, queue=queue)
-
-
-def found(pod: str, kind: str, text: str, seconds: int | None = 0) -> Evidence:
-    return Evidence(None if seconds is None else T0 + seconds * SECOND, f"pod {pod}", CauseKind(kind), text)
-
-
-def screen(explanation: Explanation, **options: Any) -> str:
-    return "\n".join(explain_lines(explanation, NOW, **options))
-
+from tests.unit.report.explained import (
+    CRASHING,
+    GONE,
+    LOST,
+    NOW,
+    T0,
+    WORKLOAD,
+    explained,
+    found,
+    screen,
+)
 
 # --- the layout -------------------------------------------------------------------------------------------------
 
@@ -185,95 +154,6 @@ def test_times_that_cannot_be_told() -> None:
     assert "since:     2026-11-29T12:00:00Z, 0s ago" in screen(explained("running", since=T0 + 120 * MINUTE))
 
 
-# --- every state and every cause --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cause", list(CauseKind))
-@pytest.mark.parametrize("state", list(State))
-def test_each_state_with_each_cause_says_what_it_is_and_what_to_do(state: State, cause: CauseKind) -> None:
-    for by in ("", "workload", "pod", "trainjob"):
-        for kind in ("TrainJob", "Job", "Pod", "Unheard"):
-            for workload in ("", WORKLOAD):
-                explanation = explained(state, cause, by=by, kind=kind, workload=workload)
-                lines = explain_lines(explanation, NOW)
-                head, _, words = lines[0][2:].partition(": ")
-                assert head == f"{kind} team-a/train-3"
-                known = "" if cause is CauseKind.NONE else f" ({cause})"
-                assert words.startswith(f"{state}{known}: ")
-                assert lines[0][0] in "✓…·✗"
-                assert next_steps(explanation)
-                assert any(line.startswith("  next:      ") for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("explanation", "first"),
-    [
-        (explained("gated"), "· TrainJob team-a/train-3: gated: dispatch has not opened its gate yet"),
-        (explained("held", hold_instance=7), "· TrainJob team-a/train-3: held: dispatch holds it back"),
-        (explained("suspended", admin_held=True), "· TrainJob team-a/train-3: suspended: somebody has stopped it"),
-        (
-            explained("suspended", "timeout", "admission deadline exceeded: 2026-11-29T10:00:00Z", by="workload"),
-            "✗ TrainJob team-a/train-3: suspended (timeout): its admission deadline passed before it could start",
-        ),
-        (
-            explained("suspended", "timeout", "Workload Evicted: x", by="workload"),
-            "✗ TrainJob team-a/train-3: suspended (timeout): it ran longer than it may",
-        ),
-        (explained("pending"), "… TrainJob team-a/train-3: pending: it waits for its turn"),
-        (
-            explained("pending", "preempted", by="workload"),
-            "… TrainJob team-a/train-3: pending (preempted): it had to make way, and waits for its turn again",
-        ),
-        (explained("running"), "… TrainJob team-a/train-3: running: it runs, and nothing speaks against it"),
-        (
-            explained("running", "node-lost", by="node"),
-            "✗ TrainJob team-a/train-3: running (node-lost): a node was lost under it",
-        ),
-        (
-            explained("ended", "completed", by="trainjob"),
-            "✓ TrainJob team-a/train-3: ended (completed): it finished well",
-        ),
-        (explained("ended", "unknown"), "✗ TrainJob team-a/train-3: ended (unknown): no known cause"),
-    ],
-)
-def test_the_first_line_says_it_all(explanation: Explanation, first: str) -> None:
-    assert explain_lines(explanation, NOW)[0] == first
-
-
-@pytest.mark.parametrize(
-    ("state", "detail", "words"),
-    [
-        ("pending", "Workload Finished: FailedToStart: bad", "✗ Kueue takes it for finished, and will not start it"),
-        ("pending", "no Workload", "… Kueue has not taken it in"),
-        ("pending", "managed by kueue.x-k8s.io/multikueue; no Workload", "… it is run by somebody else"),
-        ("pending", "gated by example.com/budget; no Workload", "… Kueue has not taken it in"),
-        ("pending", "gated by example.com/budget", "… somebody's gate holds it back"),
-        ("pending", "Workload QuotaReserved: AdmissionGated: by x", "… somebody's gate holds it back"),
-        ("pending", "Workload QuotaReserved: Pending: no", "… it waits for quota"),
-        (
-            "pending",
-            "admission check prov Pending: Waiting",
-            "… it has its quota, and waits for an admission check",
-        ),
-        ("pending", "TrainJob deleting since x; no Workload", "… it is being deleted"),
-        ("running", "no JobSet", "… it may run, but nothing of it is there yet"),
-        ("running", "JobSet restarting: x", "… it starts again"),
-        ("running", "managed by kueue.x-k8s.io/multikueue; no JobSet", "… it is run by somebody else"),
-        (
-            "running",
-            "1 of 2 pods unscheduled: pod p0: Unschedulable; pod p1 container c waiting: ErrImagePull",
-            "… it may run, but not all of its pods have a node",
-        ),
-        ("running", "pod p1 container c waiting: ErrImagePull", "… it may run, but a container does not start"),
-        ("running", "Nodes could not be read", "… it runs, and nothing speaks against it"),
-        ("running", "hold 7 is set but the TrainJob is not suspended", "… it runs, and nothing speaks against it"),
-    ],
-)
-def test_the_first_line_tells_a_stall(state: str, detail: str, words: str) -> None:
-    head = explain_lines(explained(state, detail=detail), NOW)[0]
-    assert f"{head[0]} {head.rpartition(': ')[2]}" == words
-
-
 def test_a_single_piece_of_evidence_that_adds_nothing_is_left_out() -> None:
     told = explained("pending", "preempted", "Workload Evicted: Preempted: by w9", by="workload")
     piece = Evidence(T0, f"Workload {WORKLOAD}", CauseKind.PREEMPTED, "Evicted: Preempted: by w9")
@@ -282,206 +162,6 @@ def test_a_single_piece_of_evidence_that_adds_nothing_is_left_out() -> None:
     assert "evidence:" in screen(lone, wide=True)
     assert "evidence:" in screen(msgspec.structs.replace(lone, since=T0 + 1))
     assert "evidence:" in screen(msgspec.structs.replace(lone, evidence=(piece, piece)))
-
-
-# --- what to do next --------------------------------------------------------------------------------------------
-
-REACTIVATE = (
-    f"kubectl patch workloads.kueue.x-k8s.io {WORKLOAD} -n team-a --type=merge -p " + """'{"spec":{"active":true}}'"""
-)
-DESCRIBE = "kubectl describe trainjob train-3 -n team-a"
-LOOK = f"kubectl describe workloads.kueue.x-k8s.io {WORKLOAD} -n team-a"
-CRASHING = "pod p0: exit code 1; pod p0 container node waiting: CrashLoopBackOff: back-off 20s"
-INITIALIZER = "pod pi: container dataset-initializer exit code 1"
-LOST = "pod p1: node n2 Ready=Unknown: NodeStatusUnknown: Kubelet stopped posting node status."
-GONE = "FailedJobs: jobset failed; no pod evidence was captured"
-
-
-@pytest.mark.parametrize(
-    ("explanation", "says"),
-    [
-        (explained("gated"), ["dispatch opens its gate", "ask whoever runs dispatch"]),
-        (explained("held", hold_instance=7), ["only dispatch lifts its hold (instance 7)"]),
-        # suspended
-        (
-            explained("suspended", detail="Workload Evicted: ClusterQueueStopped: stopped", admin_held=True),
-            ["ask the administrators of LocalQueue gpu: they have stopped its ClusterQueue"],
-        ),
-        (
-            explained("suspended", detail="Workload Evicted: LocalQueueStopped: x", admin_held=True, queue=None),
-            ["ask the administrators of its queue: they have stopped its LocalQueue"],
-        ),
-        (explained("suspended", admin_held=True), ["somebody has set spec.active=false", REACTIVATE]),
-        (
-            explained("suspended", admin_held=True, workload=""),
-            ["""kubectl patch trainjob train-3 -n team-a --type=merge -p '{"spec":{"suspend":false}}'"""],
-        ),
-        (
-            explained("suspended", "timeout", "admission deadline exceeded: 2026-11-29T10:00:00Z", by="workload"),
-            ["delete it and submit it again", REACTIVATE],
-        ),
-        (
-            explained(
-                "suspended", "timeout", "Workload Evicted: DeactivatedDueToMaximumExecutionTimeExceeded", by="workload"
-            ),
-            ["kueue.x-k8s.io/max-exec-time-seconds", REACTIVATE],
-        ),
-        (
-            explained("suspended", "no-capacity", "Workload Evicted: x", by="workload", kind="Job", name="train"),
-            ["kubectl get job train -n team-a -o yaml | muster preflight -f -", REACTIVATE],
-        ),
-        (
-            explained(
-                "suspended", "rejected", "Workload Evicted: x; admission check budget Rejected: no", by="workload"
-            ),
-            ["ask whoever runs admission check budget"],
-        ),
-        (explained("suspended", "unknown", "Workload Evicted: Deactivated"), [LOOK, REACTIVATE]),
-        # pending
-        (explained("pending", detail="no Workload", queue=""), ["it names no queue", "--mode plain"]),
-        (explained("pending", detail="no Workload", queue=None), ["if it names no queue", "--mode plain", DESCRIBE]),
-        (explained("pending", detail="no Workload"), ["is Kueue running", "kubectl get localqueue gpu -n team-a"]),
-        (explained("pending", detail="gated by example.com/budget"), ["must take it away: example.com/budget"]),
-        (
-            explained(
-                "pending",
-                detail="Workload QuotaReserved: AdmissionGated: Admission is gated by: example.com/budget",
-            ),
-            ["must take it away: example.com/budget"],
-        ),
-        (
-            explained("pending", detail="Workload QuotaReserved: WaitingForQuota: no", kind="Job", name="train"),
-            ["waits for quota in LocalQueue gpu", "muster status job/train -n team-a", "muster preflight -f -"],
-        ),
-        (explained("pending", detail="Workload QuotaReserved: Suspended: inactive"), ["it is stopped or not ready"]),
-        (
-            explained("pending", detail="admission check prov Pending: Waiting for 2 nodes"),
-            ["it waits for admission check prov (Pending)", LOOK],
-        ),
-        (explained("pending", detail="Workload Finished: FailedToStart: bad"), ["delete it and submit it again", LOOK]),
-        (explained("pending", "preempted", "Workload Evicted: Preempted", by="workload"), ["nothing: Kueue", LOOK]),
-        (explained("pending", "unknown", "Workload Evicted: PodsReadyTimeout"), [DESCRIBE, LOOK]),
-        (explained("pending"), ["about to start, or waits behind one of its kind", "to see how far it is: "]),
-        # running
-        (explained("running"), ["nothing: it runs"]),
-        (explained("running", detail="no JobSet"), ["has made no JobSet so far", DESCRIBE]),
-        (
-            explained("running", detail="1 of 2 pods unscheduled: pod p0: Unschedulable: 0/3 nodes are available"),
-            ["why no node takes the pod: kubectl describe pod p0 -n team-a"],
-        ),
-        (
-            explained("running", detail="pod p1 container node waiting: ImagePullBackOff: Back-off"),
-            ["correct the image of container node", "kubectl describe pod p1 -n team-a"],
-        ),
-        (
-            explained("running", detail="pod p1 container node waiting: CreateContainerConfigError: no secret"),
-            ["see why container node does not start: kubectl describe pod p1 -n team-a"],
-        ),
-        (explained("running", detail="hold 7 is set but the TrainJob is not suspended"), ["the hold stops nothing"]),
-        (explained("running", detail="JobSet restarting: x: y"), ["it starts again by itself"]),
-        (
-            explained("running", detail="TrainJob deleting since 2026-11-29T10:00:00Z, finalizers a.com/b, c.com/d"),
-            ["must let go of it: a.com/b, c.com/d"],
-        ),
-        (
-            explained("running", detail="TrainJob deleting since 2026-11-29T10:00:00Z"),
-            ["goes once its pods have ended"],
-        ),
-        (
-            explained("pending", detail="TrainJob deleting since 2026-11-29T10:00:00Z"),
-            ["goes once its pods have ended"],
-        ),
-        (explained("running", "node-lost", LOST, by="node"), ["five minutes", "kubectl describe node n2"]),
-        (explained("running", "preempted", "Workload Preempted: x", by="workload"), ["nothing: Kueue stops it", LOOK]),
-        (
-            explained("running", "no-capacity", "Workload Evicted: PodsReadyTimeout", by="workload", kind="Job"),
-            ["nothing: Kueue queues it again", "muster status job/train-3", "muster preflight -f -"],
-        ),
-        (
-            explained("running", "non-zero-exit", CRASHING, by="container"),
-            ["kubectl logs p0 -n team-a -c node --previous"],
-        ),
-        (
-            explained("running", "non-zero-exit", "pod p0: exit code 139", by="container"),
-            ["SIGSEGV", "kubectl logs p0 -n team-a -c node", "with --previous if"],
-        ),
-        (
-            explained("running", "node-lost", "pod p1: DeletionByPodGC: PodGC: node no longer exists", by="pod"),
-            ["did nothing wrong: its pods are replaced"],
-        ),
-        # ended
-        (explained("ended", "completed", by="trainjob"), ["nothing: it is done"]),
-        (explained("ended", "rejected", "x", by="trainjob"), ["correct what is refused"]),
-        (explained("ended", "timeout", "x", by="trainjob"), ["activeDeadlineSeconds"]),
-        (explained("ended", "no-capacity", "pod p0: OutOfcpu: x", by="pod"), ["submit it again"]),
-        (
-            explained("ended", "node-lost", "pod p3: DeletionByPodGC: x", by="pod"),
-            ["did nothing wrong: submit it again"],
-        ),
-        (explained("ended", "preempted", "pod p0: x", by="pod"), ["did nothing wrong: submit it again", "priority"]),
-        (
-            explained("ended", "out-of-memory", "pod p0: exit code 137 (OOMKilled)", by="container"),
-            ["memory limit and request of container node", "kubectl describe pod p0"],
-        ),
-        (
-            explained("ended", "out-of-memory", "pod p0: TerminationByKubelet: The node was low", by="pod"),
-            ["its node ran out of memory"],
-        ),
-        (
-            explained("ended", "non-zero-exit", INITIALIZER, by="container"),
-            ["kubectl logs pi -n team-a -c dataset-initializer"],
-        ),
-        (
-            explained(
-                "ended", "non-zero-exit", "pod j: container main exit code 1", by="container", kind="Job", name="j"
-            ),
-            ["kubectl logs j -n team-a -c main"],
-        ),
-        (explained("ended", "unknown", GONE), ["muster explain train -w -n team-a", "restartPolicy Never", DESCRIBE]),
-        (explained("ended", "unknown", "RemoteLost: gone"), [DESCRIBE]),
-        (
-            explained("ended", "unknown", "pod p1: exit code 137 (Unknown)"),
-            ["kubectl describe pod p1", "kubectl logs p1"],
-        ),
-        # groups of pods
-        (
-            explained("ended", "unknown", "PodsFailed: x", kind="PodGroup", name="p0"),
-            ["kubectl describe pod p0 -n team-a"],
-        ),
-        (explained("suspended", admin_held=True, workload="", kind="PodGroup"), ["ask whoever has stopped it"]),
-        # not what it seems
-        (
-            explained("running", detail="managed by kueue.x-k8s.io/multikueue; no JobSet"),
-            ["look where it runs: it is managed by kueue.x-k8s.io/multikueue"],
-        ),
-        (
-            explained("ended", "unknown", "pod p0 has no live TrainJob", kind="Pod", name="p0", foreign=True),
-            ["garbage collector", "kubectl delete pod p0 -n team-a"],
-        ),
-        (
-            explained("running", detail="Job is controlled by JobSet big", kind="Job", foreign=True),
-            ["explain that instead: muster explain jobset/big -n team-a"],
-        ),
-        (
-            explained("running", detail="Pod is controlled by ReplicaSet web", kind="Pod", foreign=True),
-            ["kubectl describe replicaset web -n team-a"],
-        ),
-    ],
-)
-def test_what_to_do_next(explanation: Explanation, says: list[str]) -> None:
-    steps = "\n".join(next_steps(explanation))
-    for words in says:
-        assert words in steps
-
-
-def test_a_job_that_never_restarts_needs_no_previous_log() -> None:
-    ended = explained("ended", "non-zero-exit", "pod p0: exit code 1", by="container")
-    assert "--previous" not in "\n".join(next_steps(ended))
-
-
-def test_names_are_quoted_for_the_shell() -> None:
-    steps = "\n".join(next_steps(explained("ended", "unknown", GONE, name="a; rm -rf x")))
-    assert "describe trainjob 'a; rm -rf x'" in steps
 
 
 TEXTS = st.text(st.sampled_from(";:, ()\x1b\n\u202eabx") | st.characters(), max_size=40) | st.sampled_from(
@@ -543,12 +223,3 @@ def test_the_contract() -> None:
     }
     bare = observation_json(explained("gated").observation)
     assert (bare["execution"], bare["submission"]) == (None, None)
-
-
-@pytest.mark.parametrize("state", ["pending", "running", "gated", "held", "suspended", "ended"])
-@pytest.mark.parametrize("cause", ["none", "preempted", "no-capacity"])
-def test_nobody_is_told_that_what_is_being_deleted_starts_or_runs(state: str, cause: str) -> None:
-    by = "" if cause == "none" else "workload"
-    steps = next_steps(explained(state, cause, "TrainJob deleting since 2026-11-29T10:00:00Z", by=by))
-    assert steps[0] == "it is being deleted and goes once its pods have ended"
-    assert not [step for step in steps if step.startswith("nothing: ")]
