@@ -1,4 +1,4 @@
-"""``make demo``: the first gang job, end to end, on a real control plane (design §9).
+"""``make demo``: the first gang job, end to end, on a real control plane.
 
 Four acts over an empty pool of at most 2 nodes x 8 GPU: a gang that fits waits for its nodes and runs; one that never
 can is refused at submit; one whose capacity never comes is ended at its deadline; an audit sums up. Everything said is

@@ -31,7 +31,7 @@ def add(commands: Subcommands) -> None:
     add_common(parser)
     add_files(parser, "-f", "--filename", "--with")
     add_fence(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 async def run(arguments: argparse.Namespace) -> int:

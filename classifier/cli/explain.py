@@ -53,7 +53,7 @@ def add(commands: Subcommands) -> None:
     add_common(parser)
     add_files(parser, "-f", "--filename", "--with")
     add_classification(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 async def run(arguments: argparse.Namespace) -> int:
@@ -92,7 +92,7 @@ def _check(arguments: argparse.Namespace, target: Target) -> None:
     """Raises UsageError for options that make no sense together."""
     check_source(arguments)
     if arguments.watch and arguments.world:
-        raise UsageError("-w follows a cluster; files do not change")
+        raise UsageError("-w follows a cluster, and files do not change; leave it out")
     if arguments.watch and not isinstance(target, str):
         resource, name = target
         status = f", or muster status job/{name} -w" if resource == api.JOBS else ""
@@ -151,7 +151,7 @@ def _only(snapshot: Snapshot, resource: Resource, name: str, namespace: str | No
     known = snapshot.of(resource, TYPES[resource]).values()
     found = sorted(o.namespace for o in known if o.name == name and namespace in (None, o.namespace))
     if not found:
-        where = f"{namespace}/{name} in these files; see -n" if namespace else f"{name} in these files"
+        where = f"{namespace}/{name} in these files; see -n" if namespace else f"{name} in these files; add it to them"
         raise CliError(f"there is no {resource.kind} {where}")
     if len(found) > 1:
         several = ", ".join(f"{ns}/{name}" for ns in found)

@@ -34,7 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The exit code; argparse exits by itself on usage errors (2) and ``--help`` (0)."""
     # What the libraries log is for daemons; people get one line on stderr.
     logging.getLogger().addHandler(logging.NullHandler())
-    arguments = parser().parse_args(argv)
+    top = parser()
+    arguments, unknown = top.parse_known_args(argv)
+    if unknown:
+        # By the subcommand's name: its options are another's unknown ones.
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without ✓ gets a "?" rather than nothing at all.

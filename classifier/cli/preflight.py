@@ -55,7 +55,7 @@ def add(commands: Subcommands) -> None:
     )
     add_common(parser)
     add_files(parser, "--with")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 async def run(arguments: argparse.Namespace) -> int:

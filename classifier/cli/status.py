@@ -29,7 +29,7 @@ def add(commands: Subcommands) -> None:
     add_common(parser)
     add_files(parser, "-f", "--filename", "--with")
     add_fence(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 async def run(arguments: argparse.Namespace) -> int:
@@ -38,7 +38,7 @@ async def run(arguments: argparse.Namespace) -> int:
     check_source(arguments)
     if arguments.world:
         if arguments.watch:
-            raise UsageError("-w follows a cluster; files do not change")
+            raise UsageError("-w follows a cluster, and files do not change; leave it out")
         snapshot = await aside(partial(load, arguments.world, namespace))
         job = _find(snapshot, name, arguments.namespace)
         show(build(snapshot, owner_of(job), clock(arguments)(), arguments.fence), arguments.output)
@@ -73,7 +73,7 @@ def _find(snapshot: Snapshot, name: str, namespace: str | None) -> Job:
     """The Job of that name in these files, wherever it is unless the namespace is given. Raises CliError."""
     found = [j for j in snapshot.of(api.JOBS, Job).values() if j.name == name and namespace in (None, j.namespace)]
     if not found:
-        where = f"{namespace}/{name} in these files; see -n" if namespace else f"{name} in these files"
+        where = f"{namespace}/{name} in these files; see -n" if namespace else f"{name} in these files; add it to them"
         raise CliError(f"there is no Job {where}")
     if len(found) > 1:
         raise CliError(f"these files hold several Jobs {name}, {', '.join(j.key for j in found)}; choose with -n")

@@ -122,6 +122,11 @@ def _why(error: Exception) -> str:
     return text
 
 
+def _any_exists(paths: str) -> bool:
+    """Of files in a row, as the KUBECONFIG variable has them."""
+    return any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path)
+
+
 def _keepalive_socket(address: tuple[Any, ...]) -> socket.socket:
     """TCP keepalive at 15 s: a watch whose peer vanished must end."""
     family, type_, proto, _, _ = address
@@ -158,6 +163,8 @@ class Client:
         named = kubeconfig or os.environ.get("KUBECONFIG")
         in_cluster = not named and context is None and "KUBERNETES_SERVICE_HOST" in os.environ
         path = named or str(Path.home() / ".kube" / "config")
+        if not in_cluster and not _any_exists(path):
+            raise ClientError(f"there is no kubeconfig {path}; name one with --kubeconfig or the KUBECONFIG variable")
         try:
             if in_cluster:
                 path = "the pod's ServiceAccount"

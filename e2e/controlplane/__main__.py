@@ -10,11 +10,11 @@ from e2e.controlplane.standing import StandingError
 from e2e.controlplane.toolchain import ToolchainError
 
 EPILOG = """
-example:
-  python -m e2e.controlplane up --detach
-  export KUBECONFIG=$(python -m e2e.controlplane kubeconfig)
-  muster status job/NAME -w
-  python -m e2e.controlplane down
+example, with the virtual environment that make sets up:
+  .venv/bin/python -m e2e.controlplane up --detach
+  export KUBECONFIG=$(.venv/bin/python -m e2e.controlplane kubeconfig)
+  .venv/bin/muster status job/NAME -w
+  .venv/bin/python -m e2e.controlplane down
 """
 
 

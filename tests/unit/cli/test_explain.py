@@ -365,7 +365,7 @@ async def test_ctrl_c_ends_the_wait_for_standard_input() -> None:
         (("trainjob/", "-f", "{dump}"), 2, "does not name one object"),
         (("trainjob/a b", "-f", "{dump}"), 2, "'a b' cannot be a name"),
         (("a?b", "-f", "{dump}"), 2, "'a?b' cannot be a name"),
-        (("train", "-w", "-f", "{dump}"), 2, "-w follows a cluster; files do not change"),
+        (("train", "-w", "-f", "{dump}"), 2, "files do not change; leave it out"),
         (("trainjob/train-3", "-w"), 2, "-w follows a JOB; for one object leave -w out"),
         (("job/train", "-w"), 2, "leave -w out, or muster status job/train -w"),
         (("train", "--captured", "{dump}"), 2, "--captured goes with files; name a dump with -f"),

@@ -86,7 +86,7 @@ def test_now_fixes_the_clock(muster: Muster, dump: str) -> None:
         (("status", "job/none", "-n", "team-a"), 1, "there is no Job team-a/none in these files; see -n"),
         (("status", "train"), 2, "'train' does not name one object; write for example job/train"),
         (("status", "cronjob/x"), 2, "no status for kind 'cronjob'; kinds: job"),
-        (("status", "job/train", "-w"), 2, "-w follows a cluster; files do not change"),
+        (("status", "job/train", "-w"), 2, "files do not change; leave it out"),
         (("status", "job/train", "--context", "c"), 2, "--context has no meaning when the cluster is read from files"),
         (("status", "job/train", "--now", "noon"), 2, "'noon' is not an RFC 3339 time"),
         (("status", "job/train", "--as-group", "g"), 2, "--as-group needs --as; name the user too"),
@@ -147,6 +147,14 @@ def test_usage_names_the_command_as_it_is_typed(muster: Muster, monkeypatch: pyt
     for called, typed in (("/usr/local/bin/muster", "muster"), ("/usr/local/bin/kubectl-muster", "kubectl muster")):
         monkeypatch.setattr("sys.argv", [called])
         assert muster("status").err.startswith(f"{typed} status: the following arguments are required")
+
+
+@pytest.mark.parametrize("command", ["status", "explain", "preflight", "audit"])
+def test_an_unknown_option_is_told_by_the_command_that_got_it(muster: Muster, command: str) -> None:
+    ran = muster(command, *([] if command in ("audit", "preflight") else ["job/train"]), "--nonsense")
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1].startswith(f"muster {command}: ")
+    assert ran.err.endswith(f"see muster {command} --help\n")
 
 
 def test_colours_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
