@@ -41,4 +41,4 @@ fuzz: $(STAMP) ## classify 100,000 random object graphs on all cores (GRAPHS=...
 	@$(BIN)/python -m tests.fuzz --count $(GRAPHS) $(FUZZ_ARGS)
 
 clean: ## remove what these targets made here (the built control plane stays in its cache)
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info
+	rm -rf $(VENV) .run .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info

@@ -14,10 +14,6 @@ TIMEOUT: Final = 30.0
 POLL: Final = 0.05
 
 
-class Mismatch(AssertionError):
-    """Raised by a check to say what is not there yet; its text is shown when time is up."""
-
-
 async def eventually(
     check: Callable[[], Awaitable[T]], timeout: float = TIMEOUT, *, what: str = "", poll: float = POLL
 ) -> T:
@@ -42,14 +38,4 @@ async def eventually(
             reason = f"the check gave {found}"
         if time.monotonic() >= deadline:
             raise AssertionError(f"{what or 'not'} within {timeout:g} s: {reason}")
-        await asyncio.sleep(poll)
-
-
-async def remains(check: Callable[[], Awaitable[T]], duration: float, *, what: str = "", poll: float = POLL) -> None:
-    """The opposite: ``check`` must hold all the time for ``duration`` seconds. For what must *not* happen."""
-    deadline = time.monotonic() + duration
-    while time.monotonic() < deadline:
-        found = await check()
-        if found is None or found is False:
-            raise AssertionError(f"{what or 'it'} did not last")
         await asyncio.sleep(poll)
