@@ -8,39 +8,26 @@ from classifier.api import Resource
 from classifier.fence import PolicyObject
 from classifier.objects import (
     AdmissionCheck,
-    AppWrapper,
     CapacityProfile,
     ClusterQueue,
-    JAXJob,
-    Job,
-    JobSet,
-    LeaderWorkerSet,
     LocalQueue,
     Meta,
-    MPIJob,
     Namespace,
     Node,
-    PaddleJob,
-    Pod,
     ProvisioningRequest,
     ProvisioningRequestConfig,
-    PyTorchJob,
-    RayCluster,
-    RayJob,
     ResourceFlavor,
-    TFJob,
     TrainingRuntime,
-    TrainJob,
     Workload,
-    XGBoostJob,
 )
+from classifier.state.kinds import KINDS
 
 T = TypeVar("T", bound=Meta)
 
-#: The kinds read here, and the struct each is read into.
+#: The kinds read here, and the struct each is read into: those that can be explained, and what explains them.
 TYPES: Final[Mapping[Resource, type[Meta]]] = {
-    api.JOBS: Job,
-    api.PODS: Pod,
+    **{view.resource: view.type_ for view in KINDS.values()},
+    api.TRAINING_RUNTIMES: TrainingRuntime,
     api.NODES: Node,
     api.NAMESPACES: Namespace,
     api.WORKLOADS: Workload,
@@ -53,19 +40,6 @@ TYPES: Final[Mapping[Resource, type[Meta]]] = {
     api.CAPACITY_PROFILES: CapacityProfile,
     api.ADMISSION_POLICIES: PolicyObject,
     api.ADMISSION_POLICY_BINDINGS: PolicyObject,
-    api.TRAIN_JOBS: TrainJob,
-    api.TRAINING_RUNTIMES: TrainingRuntime,
-    api.JOBSETS: JobSet,
-    api.RAY_JOBS: RayJob,
-    api.RAY_CLUSTERS: RayCluster,
-    api.PYTORCH_JOBS: PyTorchJob,
-    api.TF_JOBS: TFJob,
-    api.XGBOOST_JOBS: XGBoostJob,
-    api.PADDLE_JOBS: PaddleJob,
-    api.JAX_JOBS: JAXJob,
-    api.MPI_JOBS: MPIJob,
-    api.LEADER_WORKER_SETS: LeaderWorkerSet,
-    api.APP_WRAPPERS: AppWrapper,
 }
 
 
