@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from classifier.cli.main import main
+from tests.builders import Builder
 
 WORLD = """\
 apiVersion: muster.dev/v1alpha1
@@ -151,6 +152,13 @@ class Ran(NamedTuple):
 
 
 Muster = Callable[..., Ran]
+#: Writes objects, or text, to a file of that name; its path.
+Write = Callable[..., str]
+
+
+def dumped(*things: Builder[Any]) -> list[dict[str, Any]]:
+    """As ``kubectl get -o json`` has them."""
+    return [thing.raw() for thing in things]
 
 
 @pytest.fixture
@@ -171,7 +179,7 @@ def muster(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[..., str]:
+def write(tmp_path: Path) -> Write:
     """Write objects (or text) to a file; its path."""
 
     def to_file(name: str, *objects: Any) -> str:

@@ -1,15 +1,12 @@
 """``muster audit``, offline."""
 
-from collections.abc import Callable
-
 import pytest
 import yaml
 
 from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from tests.schemas import check_schema
-from tests.unit.cli.conftest import WORLD, Muster, gang, waiting
+from tests.unit.cli.conftest import WORLD, Muster, Write, gang, waiting
 
-Write = Callable[..., str]
 NOW = ("--now", "2026-11-29T10:29:00Z")
 FENCE = yaml.safe_dump_all(
     {

@@ -1,6 +1,5 @@
 """Bad files: one line that names file, document and line, and exit code 1."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,7 @@ import yaml
 from classifier import api
 from classifier.cluster.files import FileError, load, read_documents
 from classifier.objects import Job, Node
-from tests.unit.cli.conftest import Muster, gang
-
-Write = Callable[..., str]
+from tests.unit.cli.conftest import Muster, Write, gang
 
 
 @pytest.mark.parametrize(

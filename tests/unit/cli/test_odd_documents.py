@@ -3,7 +3,6 @@
 import copy
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from classifier.cluster.yamltext import MAX_COPIES, MAX_DEPTH
-from tests.unit.cli.conftest import Muster, gang, waiting
-
-Write = Callable[..., str]
+from tests.unit.cli.conftest import Muster, Write, gang, waiting
 
 COMMANDS = [
     ("preflight", "-f", "{file}", "--with", "{world}"),

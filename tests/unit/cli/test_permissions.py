@@ -8,10 +8,9 @@ import yaml
 
 from classifier.cli import audit, preflight, status
 from tests.schemas import check_schema
-from tests.unit.cli.conftest import WORLD, Muster, Ran, gang, waiting
+from tests.unit.cli.conftest import WORLD, Muster, Ran, Write, gang, waiting
 from tests.unit.cli.server import Server
 
-Write = Callable[..., str]
 On = Callable[..., Ran]
 
 STAMPED = {"muster.dev/preflight": "never-fits: gang needs 2 node(s) of gpupool (max 1)"}

@@ -2,16 +2,13 @@
 
 import io
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.schemas import check_schema
-from tests.unit.cli.conftest import WORLD, Muster, gang
-
-Write = Callable[..., str]
+from tests.unit.cli.conftest import WORLD, Muster, Write, gang
 
 
 def test_a_gang_that_fits(muster: Muster, write: Write, world: str) -> None:

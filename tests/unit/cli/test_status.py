@@ -3,16 +3,14 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from classifier.cli.output import colours, paint
 from tests.schemas import check_schema
-from tests.unit.cli.conftest import WORLD, Muster, gang, waiting
+from tests.unit.cli.conftest import WORLD, Muster, Write, gang, waiting
 
-Write = Callable[..., str]
 NOW = ("--now", "2026-11-29T10:00:40Z")
 CREATED = "2026-11-29T10:00:00Z"
 
