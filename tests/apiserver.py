@@ -13,16 +13,15 @@ a watch as it was; merge patches are guarded by ``metadata.resourceVersion`` (40
 import asyncio
 import contextlib
 import copy
-import json
-import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from aiohttp import web
 
-Object = dict[str, Any]
+from tests.selection import Event, Object, Selection, line_of, merged
+
 Fault = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -38,47 +37,10 @@ class Call(NamedTuple):
         return self.query.get("watch") == "1"
 
 
-class _Event(NamedTuple):
-    """``old`` is what the object was before, None if it was not."""
-
-    version: int
-    type: str
-    path: str
-    object: Object
-    old: Object | None = None
-
-
-class _Selection(NamedTuple):
-    """What a list or a watch asked for."""
-
-    collection: str
-    fields: str
-    labels: str
-
-    @classmethod
-    def of(cls, request: web.Request) -> "_Selection":
-        query = request.query
-        return cls(request.path, query.get("fieldSelector", ""), query.get("labelSelector", ""))
-
-    def holds(self, path: str, obj: Object | None) -> bool:
-        return obj is not None and _listed(path, self.collection, self.fields) and labelled(obj, self.labels)
-
-    def line(self, event: _Event) -> bytes | None:
-        """The watch line of an event as this selection sees it; None if it does not."""
-        now = event.type != "DELETED" and self.holds(event.path, event.object)
-        before = self.holds(event.path, event.old)
-        if now:
-            return _line("MODIFIED" if before else "ADDED", event.object)
-        if before and event.old is not None:
-            version = event.object["metadata"]["resourceVersion"]
-            return _line("DELETED", _merge(event.old, {"metadata": {"resourceVersion": version}}))
-        return None
-
-
 class _Watch(NamedTuple):
     """``bookmarks``: whether its client asked for them. A queued None ends the stream, an exception breaks it."""
 
-    selection: _Selection
+    selection: Selection
     bookmarks: bool
     queue: asyncio.Queue[bytes | ConnectionError | None]
 
@@ -111,7 +73,7 @@ class ApiServer:
     headers: dict[str, str] = field(default_factory=dict)
     version: int = 100
     url: str = ""
-    _events: list[_Event] = field(default_factory=list)
+    _events: list[Event] = field(default_factory=list)
     _compacted: int = 0
     _snapshots: dict[str, tuple[int, list[Object]]] = field(default_factory=dict)
     _watches: list[_Watch] = field(default_factory=list)
@@ -133,7 +95,7 @@ class ApiServer:
         self._snapshots.clear()
 
     def bookmark(self) -> None:
-        line = _line("BOOKMARK", {"kind": "Bookmark", "metadata": {"resourceVersion": str(self.version)}})
+        line = line_of("BOOKMARK", {"kind": "Bookmark", "metadata": {"resourceVersion": str(self.version)}})
         for watch in self._watches:
             if watch.bookmarks:
                 watch.queue.put_nowait(line)
@@ -212,7 +174,7 @@ class ApiServer:
                 return status(410, "Expired", "The provided continue parameter is too old")
             start = int(position)
         else:
-            selection = _Selection.of(request)
+            selection = Selection.of(request)
             items = [o for p, o in sorted(self.objects.items()) if selection.holds(p, o)]
             name = f"{self.version}-{len(self.calls)}"
             self._snapshots[name] = self.version, items
@@ -240,15 +202,15 @@ class ApiServer:
         if path != request.path:
             # The status and nothing else, as the subresource does.
             body = {"status": body.get("status")}
-        merged = _merge(current, body)
+        patched = merged(current, body)
         if request.query.get("dryRun") == "All":
-            return self._answer(merged)
-        return self._answer(self._store("MODIFIED", path, merged))
+            return self._answer(patched)
+        return self._answer(self._store("MODIFIED", path, patched))
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         since = int(request.query["resourceVersion"])
         bookmarks = request.query.get("allowWatchBookmarks") == "true"
-        watch = _Watch(_Selection.of(request), bookmarks, asyncio.Queue())
+        watch = _Watch(Selection.of(request), bookmarks, asyncio.Queue())
         stream = web.StreamResponse(headers={"Content-Type": "application/json", **self.headers})
         await stream.prepare(request)
         if since < self._compacted:
@@ -288,7 +250,7 @@ class ApiServer:
         old = obj if kind == "DELETED" else self.objects.get(path)
         if kind != "DELETED":
             self.objects[path] = obj
-        event = _Event(self.version, kind, path, obj, old)
+        event = Event(self.version, kind, path, obj, old)
         self._events.append(event)
         for watch in self._watches:
             if (line := watch.selection.line(event)) is not None:
@@ -382,11 +344,9 @@ def reset() -> Fault:
 
 def gone(code: int = 410) -> bytes:
     """The watch line that says a version is too old."""
-    return _line("ERROR", {"kind": "Status", "code": code, "reason": "Expired", "message": "too old resource version"})
-
-
-def _line(kind: str, obj: Object) -> bytes:
-    return json.dumps({"type": kind, "object": obj}).encode() + b"\n"
+    return line_of(
+        "ERROR", {"kind": "Status", "code": code, "reason": "Expired", "message": "too old resource version"}
+    )
 
 
 def _is_collection(path: str) -> bool:
@@ -395,45 +355,3 @@ def _is_collection(path: str) -> bool:
 
 def _main(path: str) -> str:
     return path.removesuffix("/status")
-
-
-def _listed(path: str, collection: str, selector: str) -> bool:
-    parent, _, name = path.rpartition("/")
-    root, _, plural = collection.rpartition("/")
-    inside = parent == collection or (parent.startswith(f"{root}/namespaces/") and parent.endswith(f"/{plural}"))
-    return inside and selector.removeprefix("metadata.name=") in ("", name)
-
-
-_REQUIREMENT = re.compile(r"(!?)\s*([^\s!=,()]+)\s*(?:(==|=|!=)\s*([^\s,]*)|(in|notin)\s*\(([^)]*)\))?\s*(?:,|$)\s*")
-
-
-def labelled(obj: Object, selector: str) -> bool:
-    """Whether an object's labels match a selector: ``a=b,c!=d,e in (f,g),h notin (i),j,!k``."""
-    labels = obj.get("metadata", {}).get("labels") or {}
-    position = 0
-    while position < len(selector):
-        match = _REQUIREMENT.match(selector, position)
-        if match is None:
-            raise web.HTTPBadRequest(text=f"unable to parse requirement: {selector[position:]}")
-        absent, key, sign, value, word, values = match.groups()
-        wanted = {v.strip() for v in values.split(",")} if word else {value}
-        if sign or word:
-            held = (labels.get(key) in wanted) == (sign != "!=" and word != "notin")
-        else:
-            held = (key in labels) != bool(absent)
-        if not held:
-            return False
-        position = match.end()
-    return True
-
-
-def _merge(target: Any, patch: Any) -> Any:
-    if not isinstance(patch, dict):
-        return patch
-    merged = dict(target) if isinstance(target, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = _merge(merged.get(key), value)
-    return merged

@@ -3,7 +3,7 @@
 import pytest
 
 from classifier.cluster.reading import selectors
-from tests.apiserver import labelled
+from tests.selection import labelled
 
 TABLE: dict[str, tuple[list[dict[str, str]], list[str]]] = {
     "one": ([{"a": "x"}], ["a=x"]),

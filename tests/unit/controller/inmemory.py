@@ -12,8 +12,9 @@ from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from classifier.instant import HOUR, MINUTE, format_instant
 from controller.engine import Engine
 from controller.metrics import Metrics
-from tests.apiserver import ApiServer, Call, Object
+from tests.apiserver import ApiServer, Call
 from tests.builders import WorkloadBuilder, job, workload
+from tests.selection import Object
 
 JOB = api.JOBS.path("team", "train")
 WORKLOAD = api.WORKLOADS.path("team", "job-train-1a2b3")

@@ -40,7 +40,7 @@ async def test_without_a_cluster_it_says_so_and_exits_1(tmp_path: Path) -> None:
     _, err = await process.communicate()
     assert process.returncode == 1
     line = err.decode().splitlines()[-1]
-    assert json.loads(line)["msg"].startswith("cannot start: cannot read the cluster's configuration from")
+    assert json.loads(line)["msg"].startswith("cannot start: there is no kubeconfig ")
 
 
 async def test_a_port_in_use_is_a_reason_and_exits_1(apiserver: ApiServer, tmp_path: Path, settings: Settings) -> None:
