@@ -23,6 +23,7 @@ from classifier.report.encode import observation_json
 from classifier.report.explain import explain_lines
 from classifier.state import Explanation, Mode, Settings
 from classifier.state.gather import find_in, inspect_in, why_no_job
+from classifier.state.kinds import KINDS
 
 DESCRIPTION = """What an object is doing and why: state, cause, since when, what speaks for it, and what to do next.
 
@@ -139,6 +140,12 @@ def _offline(arguments: argparse.Namespace, target: Target, told: Settings) -> t
         found = [one]
     if told.mode is Mode.KUEUE and found and not snapshot.of(api.WORKLOADS, Workload):
         snapshot.notes.append("there is no Workload in these files: add them, or say --mode plain if there is no Kueue")
+    for middle in sorted({view.middle for view in KINDS.values() if view.middle}):
+        strangers = f"pods of another {middle.kind}: "
+        if not snapshot.of(middle, TYPES[middle]) and any(strangers in e.observation.cause.detail for e in found):
+            snapshot.notes.append(
+                f"there is no {middle.kind} in these files: add them, for they tell whose the pods are"
+            )
     return found, [*snapshot.notes, *([pods.note] if pods.note else [])]
 
 

@@ -254,6 +254,13 @@ def test_a_dump_without_workloads_says_what_it_lacks(muster: Muster, write: Writ
     assert muster("explain", "trainjob/train-3", "-f", dump, "--mode", "plain").err == ""
 
 
+def test_a_dump_without_jobsets_says_what_it_lacks(muster: Muster, write: Write) -> None:
+    asked = ("explain", "trainjob/train-3", "--mode", "plain", "-o", "json", "-f")
+    told = muster(*asked, write("dump.yaml", *dumped(TJ(), pod("p0"))))
+    assert "muster: there is no JobSet in these files: add them, for they tell whose the pods are" in told.err
+    assert "no JobSet in these files" not in muster(*asked, write("whole.yaml", *dumped(TJ(), JS(), pod("p0")))).err
+
+
 def test_provisioning_checks_stand_for_capacity(muster: Muster, write: Write) -> None:
     evicted = WL("Evicted=True/AdmissionCheck: retry").check("prov", "Pending")
     check = {
