@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from classifier import api
 from classifier.cli.errors import CliError
 from classifier.cluster.files import load
-from classifier.cluster.snapshot import Snapshot
+from classifier.cluster.snapshot import TYPES, Snapshot
 from classifier.objects import Meta, Pod
 from classifier.state.attached import own_uids
 from classifier.state.gather import Captured, case_of
@@ -52,4 +52,6 @@ def _was_of(pod: Pod, job: Meta, snapshot: Snapshot, settings: Settings) -> bool
     part = view.part_of(pod)
     children = case_of(job, snapshot, settings).children
     # With the JobSet (RayCluster, ...) gone nothing tells its UID.
-    return not part or part in own_uids(job, children) or (view.middle is not None and not children)
+    if not part or part in own_uids(job, children):
+        return True
+    return view.middle is not None and not any(isinstance(child, TYPES[view.middle]) for child in children)

@@ -21,6 +21,7 @@ from tests.unit.state.builders import (
     Input,
     Said,
     Told,
+    child_job,
     node,
     pod,
     ready,
@@ -150,8 +151,9 @@ def test_captured_pods_of_others_are_left_out_and_counted(muster: Muster, write:
     assert ran.err == f"muster: {gone}: 3 of 4 pods were of other jobs, and are left out\n"
 
 
-def test_captured_pods_count_though_their_jobset_is_gone(muster: Muster, write: Write) -> None:
-    dump = write("dump.yaml", *dumped(TJ(FAILED)))
+@pytest.mark.parametrize("left", [[], [child_job().label("jobset.sigs.k8s.io/jobset-name", "train-3")]], ids=len)
+def test_captured_pods_count_though_their_jobset_is_gone(muster: Muster, write: Write, left: list[Told[Any]]) -> None:
+    dump = write("dump.yaml", *dumped(TJ(FAILED), *left))
     gone = write("gone.yaml", pod("p0").failed().exit(3).raw())
     ran = muster("explain", "trainjob/train-3", "-f", dump, "--mode", "plain", "--captured", gone, "-o", "json")
     assert (ran.json["cause"]["kind"], ran.err) == ("non-zero-exit", "")
