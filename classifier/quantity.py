@@ -60,7 +60,10 @@ def amount_of(resource: str, nanos: int) -> int:
 
 
 def canonical(quantity: Quantity) -> str:
-    """The form the API server stores: ``1500m`` for 1.5, ``1Gi`` for 1024Mi, ``1e3`` for 1000e0."""
+    """apimachinery's own form: ``1500m`` for 1.5, ``1Gi`` for 1024Mi, ``1e3`` for 1000e0.
+
+    What is stored is the text as it came, where that is short, and a list of resources is rounded up to thousandths.
+    """
     nanos, style = _parse(_text(quantity))
     return _render(nanos, style)
 
