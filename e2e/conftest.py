@@ -17,14 +17,16 @@ from typing import Any, Final
 import pytest
 import pytest_asyncio
 
+from classifier import api
 from classifier.cluster.client import Client
-from e2e import builders
+from e2e import builders, view
 from e2e.audit import AuditLog
 from e2e.builders import Document, Queues
 from e2e.controlplane.chart import Muster
 from e2e.controlplane.cluster import Cluster
 from e2e.controlplane.processes import tail
 from e2e.invariants import History
+from e2e.wait import eventually
 
 HERE: Final = Path(__file__).parent
 #: Logs of failed runs; git does not see it.
@@ -186,6 +188,13 @@ async def queues(cluster: Cluster, ns: str, names: Queues) -> AsyncIterator[Queu
         builders.local_queue(names),
     ]
     await cluster.applier.apply(made)
+
+    async def runs() -> bool:
+        queue = await view.read(cluster.admin, api.LOCAL_QUEUES, names.namespace, names.local_queue)
+        return view.is_true(queue, api.ACTIVE)
+
+    # A wait does not count while its queue does not run, and its deadline moves.
+    await eventually(runs, what=f"LocalQueue {names.local_queue} runs")
     yield names
     # Without waiting: finalizers let go when the last job has.
     await cluster.applier.delete(made)
