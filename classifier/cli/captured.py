@@ -8,7 +8,7 @@ from classifier.cluster.files import load
 from classifier.cluster.snapshot import TYPES, Snapshot
 from classifier.objects import Meta, Pod
 from classifier.state.attached import own_uids
-from classifier.state.gather import Captured, case_of
+from classifier.state.gather import Captured, case_of, has_labels
 from classifier.state.kinds import view_for
 from classifier.state.settings import Settings
 
@@ -46,8 +46,7 @@ def _was_of(pod: Pod, job: Meta, snapshot: Snapshot, settings: Settings) -> bool
     view = view_for(job)
     if view is None or pod.namespace != job.namespace:
         return False
-    selected = (all(pod.label(k) == v for k, v in labels.items()) for labels in view.pods(job, settings))
-    if not any(selected):
+    if not any(has_labels(pod, labels) for labels in view.pods(job, settings)):
         return False
     part = view.part_of(pod)
     children = case_of(job, snapshot, settings).children

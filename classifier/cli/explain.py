@@ -23,7 +23,7 @@ from classifier.report.encode import observation_json
 from classifier.report.explain import explain_lines
 from classifier.state import Explanation, Mode, Settings
 from classifier.state.gather import find_in, inspect_in, why_no_job
-from classifier.state.kinds import KINDS
+from classifier.state.kinds import MIDDLES
 
 DESCRIPTION = """What an object is doing and why: state, cause, since when, what speaks for it, and what to do next.
 
@@ -140,7 +140,7 @@ def _offline(arguments: argparse.Namespace, target: Target, told: Settings) -> t
         found = [one]
     if told.mode is Mode.KUEUE and found and not snapshot.of(api.WORKLOADS, Workload):
         snapshot.notes.append("there is no Workload in these files: add them, or say --mode plain if there is no Kueue")
-    for middle in sorted({view.middle for view in KINDS.values() if view.middle}):
+    for middle in sorted(MIDDLES):
         strangers = f"pods of another {middle.kind}: "
         if not snapshot.of(middle, TYPES[middle]) and any(strangers in e.observation.cause.detail for e in found):
             snapshot.notes.append(

@@ -31,9 +31,10 @@ from classifier.state.gather import (
     trainjobs_of,
     why_no_job,
 )
-from classifier.state.kinds import KINDS, view_for, view_of
+from classifier.state.kinds import MIDDLES, view_for, view_of
 from classifier.state.kinds.podgroup import GROUP_NAME, group_name
 from classifier.state.kinds.view import Labels
+from classifier.state.nodes import bound
 from classifier.state.settings import Mode, Settings
 
 #: Requests at the same time.
@@ -45,7 +46,7 @@ VALUES: Final = 50
 
 #: Without these the rules would take what may not be read for what does not exist: what stands between a job and its
 #: pods, and what Kueue says.
-_NEEDED: Final = {api.WORKLOADS} | {view.middle for view in KINDS.values() if view.middle is not None}
+_NEEDED: Final = {api.WORKLOADS} | MIDDLES
 
 _LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
@@ -230,12 +231,12 @@ class JobReader(Reader):
         names: set[str] = set()
         for job in jobs:
             case = case_of(job, self.snapshot, self._settings, captured(job))
-            if not any(map(_node_of, case.pods)):
+            if not any(map(bound, case.pods)):
                 continue
             # Nodes never decide about the state.
             blind = msgspec.structs.replace(case, nodes=None)
             if classify(blind, self._settings, 0).state is State.RUNNING:
-                names |= {_node_of(pod) for pod in (*case.pods, *case.captured)}
+                names |= {bound(pod) for pod in (*case.pods, *case.captured)}
         return names - {""}
 
     async def _nodes(self, names: set[str]) -> None:
@@ -286,10 +287,6 @@ class JobReader(Reader):
         await together(
             partial(self.collect, resource, self.namespace) for resource in (api.TRAIN_JOBS, api.JOBSETS, *more)
         )
-
-
-def _node_of(pod: Pod) -> str:
-    return (pod.spec.node_name if pod.spec else None) or ""
 
 
 def parts_of(job: Meta | None) -> Sequence[Meta]:

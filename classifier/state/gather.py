@@ -83,7 +83,7 @@ def _children_of(job: Meta, view: KindView, objects: Objects) -> Iterator[Meta]:
             found = kind.get(f"{job.namespace}/{selection.name}")
             yield from () if found is None else (found,)
         else:
-            yield from (o for o in kind.values() if o.namespace == job.namespace and _has(o, selection.labels))
+            yield from (o for o in kind.values() if o.namespace == job.namespace and has_labels(o, selection.labels))
 
 
 def _workloads_of(job: Meta, objects: Objects) -> Iterator[Workload]:
@@ -111,11 +111,12 @@ def _pods_of(job: Meta, view: KindView, objects: Objects, settings: Settings) ->
     return (
         pod
         for pod in objects.of(api.PODS, Pod).values()
-        if pod.namespace == job.namespace and any(_has(pod, labels) for labels in wanted)
+        if pod.namespace == job.namespace and any(has_labels(pod, labels) for labels in wanted)
     )
 
 
-def _has(obj: Meta, labels: Labels) -> bool:
+def has_labels(obj: Meta, labels: Labels) -> bool:
+    """All of them; no labels at all select nothing."""
     return bool(labels) and all(obj.label(key) == value for key, value in labels.items())
 
 
@@ -253,7 +254,7 @@ def find_in(
         job,
         trainjobs=here(api.TRAIN_JOBS, TrainJob),
         jobsets=here(api.JOBSETS, JobSet),
-        pods=[pod for pod in here(api.PODS, Pod) if any(_has(pod, labels) for labels in wanted)],
+        pods=[pod for pod in here(api.PODS, Pod) if any(has_labels(pod, labels) for labels in wanted)],
         runtimes=here(api.TRAINING_RUNTIMES, TrainingRuntime),
         settings=told,
         seen_at=seen_at,

@@ -1,5 +1,6 @@
 """The job kinds, one small file each. A new kind is a file with a ``VIEW`` and a line in ``_VIEWS``."""
 
+from classifier.api import Resource
 from classifier.objects import Meta, OwnerReference
 from classifier.state.kinds import (
     appwrapper,
@@ -39,6 +40,9 @@ _VIEWS = (
 
 #: By group and kind, as owner references name them (their version is not part of the identity).
 KINDS: dict[tuple[str, str], KindView] = {(v.resource.group, v.resource.kind): v for v in _VIEWS}
+
+#: What stands between jobs of some kind and their pods, and nothing of theirs can run without.
+MIDDLES: frozenset[Resource] = frozenset(view.middle for view in KINDS.values() if view.middle)
 
 #: Kinds that Kueue queues as a whole: a job one of these controls is a child, with no wait and no capacity of its own
 #: (Kueue: pkg/controller/jobframework, FindAncestorJobManagedByKueue; reference/kueue.md §4.2). Pairs of group and
@@ -80,4 +84,4 @@ def parent_of(job: Meta) -> OwnerReference | None:
     return parent
 
 
-__all__ = ["KINDS", "KindView", "parent_of", "view_for", "view_of"]
+__all__ = ["KINDS", "MIDDLES", "KindView", "parent_of", "view_for", "view_of"]
