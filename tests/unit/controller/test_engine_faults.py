@@ -49,9 +49,10 @@ async def in_force(controller: Controller) -> None:
 
 async def waits_for_its_turn(cluster: Cluster, controller: Controller, patch: pytest.MonkeyPatch) -> asyncio.Event:
     """A commit has been decided and waits for a token, as after any 429; the event brings it."""
-    await in_force(controller)
+    # Before anything is in force: on a busy machine the deadline may have passed by then.
     token = asyncio.Event()
     patch.setattr(controller.engine._writer._bucket, "take", token.wait)
+    await in_force(controller)
     await controller.until(lambda: controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 1)
     assert not any(map(committing, cluster.calls))
     return token
