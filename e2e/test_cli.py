@@ -223,12 +223,12 @@ async def test_a_user_of_one_namespace_gets_an_answer(cluster: Cluster, shell: S
         ran = await shell.run("status", "job/train", "-n", namespace, "--as", "alice")
         assert (ran.code, ran.err) == (0, ""), ran
         assert "✓ Quota reserved" in ran.out, ran.out
+        assert "deadline in " in ran.out, ran.out
         return ran
 
     ran = await eventually(reserved)
     assert f"preflight: gang needs 2 node(s) of {elastic.flavor} (max 2): fits (as stamped at submit)" in ran.out
     assert "note: nodes may not be read" in ran.out
-    assert "deadline in " in ran.out
     refused = await shell.run("audit", "-A", "--as", "nobody-knows")
     assert (refused.code, refused.out) == (1, "")
     assert "workloads may not be read in all namespaces" in refused.err
