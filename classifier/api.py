@@ -103,6 +103,15 @@ PROVISIONING_REQUEST_CONFIGS: Final = Resource(
     KUEUE_GROUP, KUEUE_VERSION, "provisioningrequestconfigs", "ProvisioningRequestConfig", namespaced=False
 )
 PROVISIONING_REQUESTS: Final = Resource("autoscaling.x-k8s.io", "v1", "provisioningrequests", "ProvisioningRequest")
+COHORTS: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "cohorts", "Cohort", namespaced=False)
+TOPOLOGIES: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "topologies", "Topology", namespaced=False)
+LIMIT_RANGES: Final = Resource("", "v1", "limitranges", "LimitRange")
+RUNTIME_CLASSES: Final = Resource("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", namespaced=False)
+CONFIG_MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap")
+NODE_POOLS: Final = Resource("karpenter.sh", "v1", "nodepools", "NodePool", namespaced=False)
+MACHINE_DEPLOYMENTS: Final = Resource("cluster.x-k8s.io", "v1beta1", "machinedeployments", "MachineDeployment")
+MACHINE_SETS: Final = Resource("cluster.x-k8s.io", "v1beta1", "machinesets", "MachineSet")
+MACHINE_POOLS: Final = Resource("cluster.x-k8s.io", "v1beta1", "machinepools", "MachinePool")
 CAPACITY_PROFILES: Final = Resource(MUSTER_GROUP, "v1alpha1", "capacityprofiles", "CapacityProfile", namespaced=False)
 ADMISSION_POLICIES: Final = Resource(
     "admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False
@@ -133,6 +142,9 @@ VALIDATING_WEBHOOKS: Final = Resource(
 JOBSETS: Final = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
 TRAIN_JOBS: Final = Resource("trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob")
 TRAINING_RUNTIMES: Final = Resource("trainer.kubeflow.org", "v1alpha1", "trainingruntimes", "TrainingRuntime")
+CLUSTER_TRAINING_RUNTIMES: Final = Resource(
+    "trainer.kubeflow.org", "v1alpha1", "clustertrainingruntimes", "ClusterTrainingRuntime", namespaced=False
+)
 RAY_JOBS: Final = Resource("ray.io", "v1", "rayjobs", "RayJob")
 RAY_CLUSTERS: Final = Resource("ray.io", "v1", "rayclusters", "RayCluster")
 PYTORCH_JOBS: Final = Resource("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob")
@@ -153,6 +165,16 @@ ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
 MIN_PARALLELISM: Final = "kueue.x-k8s.io/job-min-parallelism"
 ELASTIC_JOB: Final = "kueue.x-k8s.io/elastic-job"
 SLICE_REPLACEMENT_FOR: Final = "kueue.x-k8s.io/workload-slice-replacement-for"
+POD_GROUP_NAME: Final = "kueue.x-k8s.io/pod-group-name"
+POD_GROUP_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
+#: What a podset asks of the topology, on its pod template (Kueue: apis/kueue/v1beta2/topology_types.go).
+TOPOLOGY_REQUIRED: Final = "kueue.x-k8s.io/podset-required-topology"
+TOPOLOGY_PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
+TOPOLOGY_UNCONSTRAINED: Final = "kueue.x-k8s.io/podset-unconstrained-topology"
+TOPOLOGY_SLICE: Final = "kueue.x-k8s.io/podset-slice-required-topology"
+TOPOLOGY_SLICE_SIZE: Final = "kueue.x-k8s.io/podset-slice-size"
+TOPOLOGY_SLICES: Final = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
+PODSET_GROUP: Final = "kueue.x-k8s.io/podset-group-name"
 PROVREQ_PREFIX: Final = "provreq.kueue.x-k8s.io/"
 PROVISIONING_CONTROLLER: Final = "kueue.x-k8s.io/provisioning-request"
 MULTIKUEUE_CONTROLLER: Final = "kueue.x-k8s.io/multikueue"

@@ -13,18 +13,28 @@ from typing import Any, Generic, Self, TypeVar
 import msgspec
 
 from classifier import api
+from classifier.fit.gang import Runtimes
 from classifier.fit.world import World
 from classifier.instant import format_instant, parse_instant
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
     ClusterQueue,
+    ClusterTrainingRuntime,
+    Cohort,
+    ConfigMap,
     Job,
+    LimitRange,
     LocalQueue,
+    MachineGroup,
     Meta,
     Namespace,
     Node,
+    NodePool,
     ResourceFlavor,
+    RuntimeClass,
+    Topology,
+    TrainingRuntime,
     Workload,
 )
 
@@ -315,27 +325,71 @@ def check(name: str = "capacity", controller: str = api.PROVISIONING_CONTROLLER)
     return builder
 
 
+def cohort(name: str, parent: str = "") -> Builder[Cohort]:
+    builder = Builder(Cohort, api.COHORTS, name)
+    if parent:
+        builder.spec["parentName"] = parent
+    return builder
+
+
+def topology(name: str, *levels: str) -> Builder[Topology]:
+    builder = Builder(Topology, api.TOPOLOGIES, name)
+    builder.spec["levels"] = [{"nodeLabel": level} for level in levels]
+    return builder
+
+
+def config_map(name: str, namespace: str, **data: str) -> Builder[ConfigMap]:
+    builder = Builder(ConfigMap, api.CONFIG_MAPS, name, namespace)
+    del builder._raw["spec"]
+    builder._raw["data"] = data
+    return builder
+
+
+def kueue_config(text: str = "") -> Builder[ConfigMap]:
+    """Kueue's own configuration, as its manifests install it."""
+    return config_map("kueue-manager-config", "kueue-system", **{"controller_manager_config.yaml": text})
+
+
+#: Where a world keeps each type, by key.
+_PLACES: dict[type[Meta], str] = {
+    ClusterQueue: "cluster_queues",
+    LocalQueue: "local_queues",
+    ResourceFlavor: "flavors",
+    AdmissionCheck: "admission_checks",
+    Namespace: "namespaces",
+    Cohort: "cohorts",
+    Topology: "topologies",
+    LimitRange: "limit_ranges",
+    RuntimeClass: "runtime_classes",
+    NodePool: "node_pools",
+    MachineGroup: "machine_groups",
+}
+
+
 def world(*objects: Builder[Any], nodes: bool = True) -> World:
-    """The world of these objects; without ``nodes`` Nodes may not be read."""
-    found = World(nodes=[] if nodes else None)
+    """The world of these objects; without ``nodes`` Nodes may not be read. Kueue runs with its defaults."""
+    found = World(nodes=[] if nodes else None, kueue_config=kueue_config().done())
+    namespaced: dict[str, TrainingRuntime] = {}
+    cluster: dict[str, ClusterTrainingRuntime] = {}
     for builder in objects:
         obj = builder.done()
         if isinstance(obj, CapacityProfile):
             found.profiles.append(obj)
-        elif isinstance(obj, ClusterQueue):
-            found.cluster_queues[obj.name] = obj
-        elif isinstance(obj, LocalQueue):
-            found.local_queues[obj.key] = obj
-        elif isinstance(obj, ResourceFlavor):
-            found.flavors[obj.name] = obj
-        elif isinstance(obj, AdmissionCheck):
-            found.admission_checks[obj.name] = obj
-        elif isinstance(obj, Namespace):
-            found.namespaces[obj.name] = obj
         elif isinstance(obj, Node) and found.nodes is not None:
             found.nodes.append(obj)
+        elif isinstance(obj, ClusterTrainingRuntime):
+            cluster[obj.name] = obj
+        elif isinstance(obj, TrainingRuntime):
+            namespaced[obj.key] = obj
+        elif isinstance(obj, ConfigMap) and obj.name == "kueue-manager-config":
+            found.kueue_config = obj
+        elif isinstance(obj, ConfigMap):
+            found.autoscaler_status = obj
+        elif type(obj) in _PLACES:
+            getattr(found, _PLACES[type(obj)])[obj.key] = obj
         else:
             raise TypeError(f"a world holds no {obj.kind}")
+    found.runtimes = Runtimes(namespaced, cluster)
     return found
 
 

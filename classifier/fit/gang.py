@@ -1,23 +1,65 @@
 """A gang as Kueue sees it: podsets, each of identical pods."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from classifier.objects import PodSpec, PodTemplate
+from classifier.objects import ClusterTrainingRuntime, PodSpec, PodTemplate, TrainingRuntime
 
 
 class GangError(ValueError):
     """The object is none the API server would take; the text names field and value."""
 
 
+class Unresolved(Exception):
+    """The podsets depend on an object that is not there or cannot be read; the text names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runtimes:
+    """What a TrainJob's podsets come from; ``namespaced`` by ``namespace/name``, ``cluster`` by name."""
+
+    namespaced: Mapping[str, TrainingRuntime] = field(default_factory=dict)
+    cluster: Mapping[str, ClusterTrainingRuntime] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyRequest:
+    """Where a podset's pods must stand together (reference/capacity.md §3.10). Preferences ask for nothing."""
+
+    #: Level (a node label) of which all pods share one domain.
+    required: str | None = None
+    #: Level of which each slice of ``slice_size`` pods shares one domain.
+    slice_level: str | None = None
+    slice_size: int | None = None
+    #: Podsets of one group share the domain.
+    group: str | None = None
+    #: Whether any topology was asked for, preferred and unconstrained included: such a podset needs a flavor with one.
+    asked: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Podset:
-    """``count`` pods of one template. ``min_count`` is how few the queue may start instead (partial admission)."""
+    """``count`` pods of one template."""
 
     name: str
     count: int
+    #: How few Kueue may admit instead (partial admission); at most one podset of a gang has less than its count.
     min_count: int
     template: PodTemplate
     namespace: str
+    #: JSON Pointer of the template in the object; None where the object does not hold it (TrainJob).
+    path: str | None = None
+    #: How few its nodes may have to hold, whatever Kueue counts (a Ray autoscaler's minReplicas); None: ``min_count``.
+    least: int | None = None
+    topology: TopologyRequest | None = None
+    #: 0: starts with the gang. Any other number: starts when others have completed, and shares nodes with its own
+    #: stage only (JobSet ``dependsOn: Complete``). Kueue counts all stages together.
+    stage: int = 0
+
+    @property
+    def fewest(self) -> int:
+        """Pods that must find a place at least, or the podset never runs."""
+        return self.min_count if self.least is None else min(self.least, self.min_count)
 
     @property
     def spec(self) -> PodSpec:

@@ -7,7 +7,7 @@ from classifier.fit.answer import answer, not_judged
 from classifier.fit.assign import assign
 from classifier.fit.budget import STEPS, Budget, OverBudget
 from classifier.fit.finding import Finding, unknown
-from classifier.fit.gang import GangError
+from classifier.fit.gang import GangError, Unresolved
 from classifier.fit.kinds import PODSETS
 from classifier.fit.mode import asks_to_skip, ceiling, may_skip, wrong_modes
 from classifier.fit.skip import multikueue_check, why_not_judged
@@ -52,8 +52,8 @@ def judge(obj: Meta, world: World, now: int, steps: int = STEPS) -> Verdict:
         return not_judged(Outcome.SKIPPED, f"ClusterQueue {queue.name} runs its jobs in other clusters", notes)
 
     try:
-        podsets = podsets_of(obj)
-    except GangError as error:
+        podsets = podsets_of(obj, world.runtimes)
+    except (GangError, Unresolved) as error:
         return not_judged(Outcome.UNKNOWN, str(error), notes, warn=True)
     doubt = _proves_nothing(queue, controllers, world, now)
     findings = []

@@ -3,15 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from classifier import api
+from classifier.fit.gang import Runtimes
 from classifier.fit.supply import Backing, Supply
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
     ClusterQueue,
+    Cohort,
+    ConfigMap,
+    LimitRange,
     LocalQueue,
+    MachineGroup,
     Namespace,
     Node,
+    NodePool,
     ResourceFlavor,
+    RuntimeClass,
+    Topology,
 )
 
 
@@ -19,10 +28,12 @@ from classifier.objects import (
 class World:
     """Read, never written, by the judgement. An object that is missing here leads to ``unknown``, never to a denial.
 
-    ``local_queues`` is keyed by ``namespace/name``, every other map by name. ``nodes`` is None where nodes may not be
+    Namespaced kinds are keyed by ``namespace/name``, all others by name. ``nodes`` is None where nodes may not be
     read: the declared figures then stand alone. ``admission_checks`` tells a MultiKueue queue from others: name every
-    check of the queues that are judged, or nothing there is ever denied. Whoever changes ``profiles`` or ``nodes``
-    makes a new list: ``supply`` goes by that.
+    check of the queues that are judged, or nothing there is ever denied.
+
+    Every container but ``local_queues`` and ``namespaces`` is also a version: whoever changes one makes a new one, for
+    what was worked out about the old one is kept by its identity.
     """
 
     profiles: list[CapacityProfile] = field(default_factory=list)
@@ -31,6 +42,19 @@ class World:
     flavors: dict[str, ResourceFlavor] = field(default_factory=dict)
     admission_checks: dict[str, AdmissionCheck] = field(default_factory=dict)
     namespaces: dict[str, Namespace] = field(default_factory=dict)
+    cohorts: dict[str, Cohort] = field(default_factory=dict)
+    topologies: dict[str, Topology] = field(default_factory=dict)
+    limit_ranges: dict[str, LimitRange] = field(default_factory=dict)
+    runtime_classes: dict[str, RuntimeClass] = field(default_factory=dict)
+    runtimes: Runtimes = field(default_factory=Runtimes)
+    #: Kueue's own configuration (``kueue-manager-config``); None: not known, so what it may change proves nothing.
+    kueue_config: ConfigMap | None = None
+    #: What autoscalers tell of their pools; each may be missing.
+    autoscaler_status: ConfigMap | None = None
+    node_pools: dict[str, NodePool] = field(default_factory=dict)
+    machine_groups: dict[str, MachineGroup] = field(default_factory=dict)
+    #: Kinds that may not be read here (or not yet): what is missing of them may exist all the same.
+    unread: frozenset[api.Resource] = frozenset()
     nodes: list[Node] | None = None
     #: Whether the nodes were seen lately. Older ones still raise every bound, but none of them counts as there.
     nodes_recent: bool = True

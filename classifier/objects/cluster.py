@@ -1,7 +1,7 @@
-"""Nodes and Namespaces."""
+"""What every cluster has beside jobs: Nodes, Namespaces, and what changes the requests of pods."""
 
 from classifier.objects.meta import Conditioned, Meta, Obj, Quantity
-from classifier.objects.pods import Taint
+from classifier.objects.pods import Taint, Toleration
 
 
 class NodeSpec(Obj):
@@ -21,3 +21,38 @@ class Node(Meta):
 
 class Namespace(Meta):
     pass
+
+
+class LimitRangeItem(Obj):
+    type: str = ""
+    default: dict[str, Quantity] | None = None
+    default_request: dict[str, Quantity] | None = None
+    max: dict[str, Quantity] | None = None
+    min: dict[str, Quantity] | None = None
+
+
+class LimitRangeSpec(Obj):
+    limits: list[LimitRangeItem] | None = None
+
+
+class LimitRange(Meta):
+    spec: LimitRangeSpec | None = None
+
+
+class Overhead(Obj):
+    pod_fixed: dict[str, Quantity] | None = None
+
+
+class RuntimeClassScheduling(Obj):
+    node_selector: dict[str, str] | None = None
+    tolerations: list[Toleration] | None = None
+
+
+class RuntimeClass(Meta):
+    handler: str = ""
+    overhead: Overhead | None = None
+    scheduling: RuntimeClassScheduling | None = None
+
+
+class ConfigMap(Meta):
+    data: dict[str, str] | None = None

@@ -35,11 +35,21 @@ class SchedulingStats(Obj):
     evictions: list[Eviction] | None = None
 
 
+class PodSetTopologyRequest(Obj):
+    required: str | None = None
+    preferred: str | None = None
+    unconstrained: bool | None = None
+    pod_set_group_name: str | None = None
+    pod_set_slice_required_topology: str | None = None
+    pod_set_slice_size: int | None = None
+
+
 class PodSet(Obj):
     name: str = "main"
     count: int | None = None
     min_count: int | None = None
     template: PodTemplate | None = None
+    topology_request: PodSetTopologyRequest | None = None
 
 
 class WorkloadSpec(Obj):
@@ -147,6 +157,33 @@ class ClusterQueue(Meta):
         strategy = self.spec.admission_checks_strategy if self.spec else None
         for rule in (strategy.admission_checks if strategy else None) or ():
             yield rule.name
+
+
+class CohortSpec(Obj):
+    parent_name: str | None = None
+    resource_groups: list[ResourceGroup] | None = None
+
+
+class Cohort(Meta):
+    spec: CohortSpec | None = None
+
+
+class TopologyLevel(Obj):
+    node_label: str = ""
+
+
+class TopologyLevels(Obj):
+    levels: list[TopologyLevel] | None = None
+
+
+class Topology(Meta):
+    """Levels from the widest to the narrowest."""
+
+    spec: TopologyLevels | None = None
+
+    @property
+    def levels(self) -> list[str]:
+        return [level.node_label for level in (self.spec.levels if self.spec else None) or ()]
 
 
 class ResourceFlavorSpec(Obj):

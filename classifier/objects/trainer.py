@@ -19,4 +19,8 @@ class TrainJob(Meta):
 
 
 class TrainingRuntime(Meta):
-    """A namespaced runtime; only who owns it is read."""
+    """A namespaced runtime."""
+
+
+class ClusterTrainingRuntime(TrainingRuntime):
+    """The same for the whole cluster."""

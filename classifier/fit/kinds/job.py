@@ -3,11 +3,11 @@
 import re
 
 from classifier import api
-from classifier.fit.gang import GangError, Podset
+from classifier.fit.gang import GangError, Podset, Runtimes
 from classifier.objects import Job, JobSpec, PodTemplate
 
 
-def job_podsets(job: Job) -> list[Podset]:
+def job_podsets(job: Job, runtimes: Runtimes) -> list[Podset]:
     """Parallelism (1 if absent), limited by completions. Raises GangError for a negative one."""
     spec = job.spec or JobSpec()
     parallelism = 1 if spec.parallelism is None else spec.parallelism
@@ -17,7 +17,7 @@ def job_podsets(job: Job) -> list[Podset]:
             raise GangError(f"spec.{field} is {value}, less than 0")
     count = min(parallelism, completions)
     template = spec.template or PodTemplate()
-    return [Podset("main", count, _min_count(job, count), template, job.namespace)]
+    return [Podset("main", count, _min_count(job, count), template, job.namespace, "/spec/template")]
 
 
 def _min_count(job: Job, count: int) -> int:
