@@ -9,10 +9,10 @@ from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import Podset
 from classifier.fit.live import by_labels
 from classifier.fit.match import Labels, Match, asked_labels, match_pod, show_taint, untolerated
-from classifier.fit.pack import Room, capacity, nodes_needed, room
 from classifier.fit.placement import doubt, one_per_node
 from classifier.fit.pools import Pool, stray_pools
 from classifier.fit.requests import Amounts
+from classifier.fit.room import Room, capacity, nodes_needed, room
 from classifier.fit.supply import Backing
 from classifier.fit.verdict import Outcome
 from classifier.objects import PodSpec, ResourceFlavor, Toleration
