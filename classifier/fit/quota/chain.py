@@ -1,0 +1,79 @@
+"""What stands between a gang and its quota, whatever it asks for: its queues and its namespace (kueue.md §6.1).
+
+None of it is a proof: whoever runs the queues can undo it at any time, and Kueue waits meanwhile without a word.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from classifier import api
+from classifier.fit.quota.selector import selects
+from classifier.fit.quota.tree import QuotaTree
+from classifier.objects import ClusterQueue, LocalQueue, Namespace
+from classifier.objects.meta import Conditioned
+
+#: Set by the API server on every Namespace; a file need not say it.
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFault:
+    """``misconfigured``: it cannot work as it is set up. ``warn``: it is meant to stand still, or only does for now.
+
+    ``text`` names the object to change.
+    """
+
+    kind: Literal["misconfigured", "warn"]
+    text: str
+
+
+def chain_faults(
+    local_queue: LocalQueue, queue: ClusterQueue, namespace: Namespace | None, tree: QuotaTree
+) -> list[ChainFault]:
+    """The worst first. A Namespace that is not known is not held against its queue."""
+    found = [*_unselected(queue, namespace), *_circle(queue, tree), *_standing(queue, "ClusterQueue", queue.name)]
+    own = list(_standing(local_queue, "LocalQueue", local_queue.key))
+    # A LocalQueue is inactive also for what its ClusterQueue is.
+    found += own if not found else [one for one in own if "ClusterQueue" not in one.text]
+    return sorted(found, key=lambda fault: fault.kind != "misconfigured")
+
+
+def no_quota(queue: ClusterQueue, flavor: str, resource: str) -> str:
+    """What to say where a queue may use none of a flavor although its pool could have nodes: often quota that is
+    copied from the nodes that stand, so that the first never comes."""
+    return f"ClusterQueue {queue.name} has no quota of {resource} in flavor {flavor}, whose pool may have nodes"
+
+
+def _unselected(queue: ClusterQueue, namespace: Namespace | None) -> Iterator[ChainFault]:
+    selector = queue.spec.namespace_selector if queue.spec else None
+    if selector is None:
+        yield ChainFault(
+            "misconfigured", f"ClusterQueue {queue.name} selects no namespace: it has no namespaceSelector"
+        )
+    elif namespace is not None:
+        labels = {_NAME_LABEL: namespace.name} | (namespace.metadata.labels or {})
+        if selects(selector, labels) is False:
+            yield ChainFault(
+                "misconfigured", f"the namespaceSelector of ClusterQueue {queue.name} does not select {namespace.name}"
+            )
+
+
+def _circle(queue: ClusterQueue, tree: QuotaTree) -> Iterator[ChainFault]:
+    cohort = tree.circular(queue.name)
+    if cohort is not None:
+        yield ChainFault("misconfigured", f"the parents of Cohort {cohort} lead in a circle")
+
+
+def _standing(queue: LocalQueue | ClusterQueue, kind: str, name: str) -> Iterator[ChainFault]:
+    policy = queue.spec.stop_policy if queue.spec else None
+    if policy in ("Hold", "HoldAndDrain"):
+        yield ChainFault("warn", f"{kind} {name} is stopped (stopPolicy {policy})")
+        return
+    if queue.metadata.deletion_timestamp is not None:
+        yield ChainFault("warn", f"{kind} {name} is being deleted")
+        return
+    status: Conditioned | None = queue.status
+    active = status.condition(api.ACTIVE) if status else None
+    if active is not None and active.status == "False":
+        yield ChainFault("warn", f"{kind} {name} is not active: {active.message or active.reason or 'no reason given'}")
