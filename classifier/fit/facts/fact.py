@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from classifier.instant import MINUTE
+from classifier.objects import Taint
 
 #: Cluster Autoscaler writes its status once a scan: 10 s by default. What is older than five scans, and than two
 #: minutes, says nothing of now (reference/capacity.md §2.3).
@@ -35,6 +36,7 @@ class PoolFacts:
     ``max_nodes`` always raises a bound. It *is* a bound, where the profile declares none, only if ``binds``: the source
     is authoritative and every group of the pool is surely known. ``soft`` figures are hints and prove nothing.
     ``upper`` holds amounts of one node, as ``quantity.amount`` counts them; they raise a pool's shape, never lower it.
+    ``labels`` and ``taints`` are what every new node of it is said to have.
     """
 
     source: str
@@ -47,6 +49,8 @@ class PoolFacts:
     soft: bool = False
     binds: bool = False
     upper: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
     #: For people: what else it says, in one line.
     hint: str | None = None
     #: False: the source itself says that its figures do not count yet (an autoscaler that is starting).

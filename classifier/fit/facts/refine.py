@@ -20,8 +20,7 @@ def refined_max(declared: int | None, source: str, facts: Iterable[PoolFacts], n
     Without ``now`` facts only raise.
     """
     facts = tuple(facts)
-    bounded = declared is not None or (now is not None and any(fact.binds and fact.fresh(now) for fact in facts))
-    if not bounded:
+    if declared is None and (now is None or not any(_is_bound(fact, now) for fact in facts)):
         return Maximum(None, None)
     most = Maximum(declared, source if declared is not None else None)
     for fact in facts:
@@ -29,6 +28,10 @@ def refined_max(declared: int | None, source: str, facts: Iterable[PoolFacts], n
             if figure is not None and (most.nodes is None or figure > most.nodes):
                 most = Maximum(figure, fact.source)
     return most
+
+
+def _is_bound(fact: PoolFacts, now: int) -> bool:
+    return fact.binds and not fact.soft and fact.max_nodes is not None and fact.fresh(now)
 
 
 def backoff_of(facts: Iterable[PoolFacts], now: int) -> Backoff | None:
