@@ -5,11 +5,15 @@ cold. A step is about one requirement held against one set of labels, or one qua
 is paid for before it is done. What depends on the world alone is no job's to pay for: see ``supply.py``.
 """
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from classifier.fit.match import required_terms
 from classifier.objects import PodSpec
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 #: Under 50 ms at worst, of the second that the webhook has for a review. A common gang takes a few dozen steps.
 STEPS: Final = 15_000
@@ -25,14 +29,33 @@ class Budget:
     def __init__(self, steps: int) -> None:
         self._left = steps
 
+    @property
+    def left(self) -> int:
+        return self._left
+
     def spend(self, steps: int) -> None:
         """Raises OverBudget when there is not as much left."""
         self._left -= steps
         if self._left < 0:
             raise OverBudget
 
+    @property
+    def left(self) -> int:
+        return self._left
+
     def glance(self, things: int) -> None:
         self.spend(-(-things // GLANCES))
+
+    def recall(self, kept: dict[K, tuple[int, T]], key: K, work_out: Callable[[], T]) -> T:
+        """What was worked out before under ``key``, for as many steps as that took. Raises OverBudget."""
+        found = kept.get(key)
+        if found is not None:
+            self.spend(found[0])
+            return found[1]
+        before = self._left
+        value = work_out()
+        kept[key] = (before - self._left, value)
+        return value
 
 
 @dataclass(frozen=True, slots=True)

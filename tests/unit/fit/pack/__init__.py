@@ -1,0 +1,1 @@
+"""The packing of several podsets into pools."""
