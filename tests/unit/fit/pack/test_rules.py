@@ -112,6 +112,12 @@ def test_fits_in_these_nodes(parts: list[Part], bins: list[Bin], nodes: dict[int
             id="pods of one host port share no node",
         ),
         pytest.param(
+            [part("a", 2, alone=True, cpu=1), part("b", 2, cpu=9), part("c", 1, cpu=1)],
+            [pool(3, cpu=9)],
+            ("nodes", None, None, 4, 3),
+            id="a second pod of a part that stands alone finds no node beside full ones",
+        ),
+        pytest.param(
             [part("a", 3, cpu=5), part("b", 3, cpu=3), part("c", 1, cpu=2)],
             [pool(3, cpu=9)],
             ("nodes", None, None, 4, 3),
