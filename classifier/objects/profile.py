@@ -77,9 +77,25 @@ class CapacityProfileSpec(Obj):
     deletion_policy: str | None = None
 
 
+class PoolStatus(Obj):
+    name: str = ""
+    nodes: int | None = None
+    ready_nodes: int | None = None
+    target_nodes: int | None = None
+    max_nodes: int | None = None
+    backoff_since: str | None = None
+    backoff_until: str | None = None
+    source: str | None = None
+    observed_at: str | None = None
+
+
+class CapacityProfileStatus(Conditioned):
+    pools: list[PoolStatus] | None = None
+
+
 class CapacityProfile(Meta):
     spec: CapacityProfileSpec = msgspec.field(default_factory=CapacityProfileSpec)
-    status: Conditioned | None = None
+    status: CapacityProfileStatus | None = None
 
     def applies_to(self, queue: ClusterQueue) -> bool:
         """Whether it speaks for this queue: named (or no queue is), and it offers the flavor."""

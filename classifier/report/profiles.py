@@ -11,12 +11,16 @@ from classifier import api
 from classifier.objects import AdmissionCheck, CapacityProfile, ClusterQueue, ProvisioningRequestConfig
 
 
-class ProvisioningReady(msgspec.Struct, frozen=True):
-    """A condition: ``status`` is True, False or Unknown; the message says what to fix."""
+class ProfileCondition(msgspec.Struct, frozen=True):
+    """``status`` is True, False or Unknown; the message says what to fix."""
 
     status: str
     reason: str
     message: str
+
+
+class ProvisioningReady(ProfileCondition, frozen=True):
+    """The condition of that name."""
 
 
 def _check_problem(

@@ -16,7 +16,7 @@ class NodePools:
 
     def of(self, pool: Pool) -> PoolFacts | None:
         """None where nodes may not be read, or nothing says which of them are the pool's."""
-        found = self._found(pool)
+        found = self.nodes_of(pool)
         if found is None:
             return None
         return PoolFacts(
@@ -25,7 +25,8 @@ class NodePools:
             ready=sum(is_ready(node) for node in found),
         )
 
-    def _found(self, pool: Pool) -> Sequence[Node] | None:
+    def nodes_of(self, pool: Pool) -> Sequence[Node] | None:
+        """The pool's nodes; None where :meth:`of` has no answer either."""
         if self._nodes is None:
             return None
         labels = pool.node_labels

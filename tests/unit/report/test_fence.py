@@ -7,7 +7,7 @@ import pytest
 
 from classifier.fence import PolicyObject
 from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
-from classifier.objects import Conditioned
+from classifier.objects import CapacityProfileStatus
 from classifier.report import FenceState, fence_of
 from classifier.report.fence import controllers_word
 from tests.unit.report.builders import T0, at, condition, profile
@@ -70,7 +70,7 @@ def test_what_is_missing_is_said(first: PolicyObject | None, second: PolicyObjec
 )
 def test_the_controllers_word_counts_before_their_age(reason: str, message: str, state: FenceState, why: str) -> None:
     spoken = profile()
-    spoken.status = msgspec.convert({"conditions": [condition("Ready", "Any", reason, message)]}, Conditioned)
+    spoken.status = msgspec.convert({"conditions": [condition("Ready", "Any", reason, message)]}, CapacityProfileStatus)
     word = controllers_word([profile(), spoken])
     assert word is not None
     assert (word.state, word.why) == (state, why)
