@@ -1,28 +1,12 @@
 """What one pod takes of a node (reference/capacity.md §3.4)."""
 
-from typing import Any
-
-import msgspec
 import pytest
 
 from classifier.fit.gang import GangError
 from classifier.fit.requests import fraction_in, pod_requests
 from classifier.objects import PodSpec
 from tests.builders import GPU
-
-Json = dict[str, Any]
-
-
-def container(requests: Json | None = None, limits: Json | None = None, **fields: Any) -> Json:
-    resources = {key: value for key, value in (("requests", requests), ("limits", limits)) if value is not None}
-    return {"name": "c", "resources": resources, **fields}
-
-
-def pod(*containers: Json, init: list[Json] | None = None, **fields: Any) -> PodSpec:
-    return msgspec.convert({"containers": list(containers), "initContainers": init or [], **fields}, PodSpec)
-
-
-MI = 2**20
+from tests.unit.fit.requests.pods import MI, container, pod
 
 CASES: dict[str, tuple[PodSpec, dict[str, int]]] = {
     "containers add up": (
@@ -109,3 +93,8 @@ def test_devices_are_whole(quantity: str | float, whole: bool) -> None:
 
 def test_cpu_and_memory_may_be_parts() -> None:
     assert fraction_in(pod(container({"cpu": "1500m", "memory": "1500m"}))) is None
+
+
+def test_the_overhead_of_a_runtime_class_counts_where_the_pod_has_none() -> None:
+    assert pod_requests(pod(container({"cpu": 1})), {"cpu": "250m"})["cpu"] == 1250
+    assert pod_requests(pod(container({"cpu": 1}), overhead={"cpu": "1"}), {"cpu": "250m"})["cpu"] == 2000
