@@ -46,8 +46,11 @@ WEBHOOK_MANAGER: Final = "muster-webhook"
 
 # Reasons of Muster's events and profile conditions.
 EVENT_TIMED_OUT: Final = "AdmissionTimedOut"
+EVENT_MISCONFIGURED: Final = "Misconfigured"
 PROFILE_READY: Final = "Ready"
 PROVISIONING_READY: Final = "ProvisioningReady"
+PROFILE_DRIFT: Final = "Drift"
+PROFILE_MISCONFIGURED: Final = "Misconfigured"
 
 
 #: Keys of dispatch that the classification understands; the prefix is configuration (design §2).

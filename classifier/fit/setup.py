@@ -19,13 +19,13 @@ from classifier.objects import CapacityProfile, ClusterQueue, ResourceFlavor
 MOST: Final = 8
 
 
-def setup_faults(world: World, now: int) -> dict[str, list[str]]:
+def setup_faults(world: World, now: int, sources: Sources | None = None) -> dict[str, list[str]]:
     """By profile, those without a fault left out. Each text names the object to change. ``now`` in ms. Pure.
 
-    What is missing counts as a fault only where its kind may be read.
+    What is missing counts as a fault only where its kind may be read. ``sources`` are the world's, where they are read.
     """
     tree = QuotaTree(world.cluster_queues, world.cohorts, cohorts_known=api.COHORTS not in world.unread)
-    sources = Sources(world)
+    sources = sources or Sources(world)
     found: dict[str, list[str]] = {}
     by_flavor: dict[str, list[CapacityProfile]] = {}
     for profile in world.profiles:

@@ -10,7 +10,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from classifier.objects.profile import CapacityProfile, CapacityProfileSpec
+from classifier.objects.profile import CapacityProfile, CapacityProfileSpec, CapacityProfileStatus
 from tests.chart.conftest import rendered
 from tests.chart.profiles import DEFAULTS, FULL, Absent, changed
 from tests.chart.render import Object, of_kind, only, render
@@ -52,8 +52,10 @@ def test_names_and_scope_are_the_contracts(crd: Object) -> None:
     assert spec["names"]["shortNames"] == ["capprof"]
     assert spec["versions"][0]["name"] == "v1alpha1"
     assert spec["versions"][0]["subresources"] == {"status": {}}
-    columns = [column["name"] for column in spec["versions"][0]["additionalPrinterColumns"]]
-    assert columns == ["Flavor", "Preflight", "Closed", "Timeout", "Ready", "ProvisioningReady", "Age"]
+    columns = spec["versions"][0]["additionalPrinterColumns"]
+    narrow = [column["name"] for column in columns if not column.get("priority")]
+    assert narrow == ["Flavor", "Preflight", "Closed", "Timeout", "Ready", "ProvisioningReady", "Age"]
+    assert [column["name"] for column in columns if column.get("priority")] == ["Drift", "Reason"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,9 @@ def test_defaults_are_the_contracts(schema: dict[str, Any]) -> None:
 
 
 def test_every_field_is_described(schema: dict[str, Any]) -> None:
-    for name, field in schema["properties"]["spec"]["properties"].items():
+    status = schema["properties"]["status"]["properties"]
+    pool = {name: field for name, field in status["pools"]["items"]["properties"].items() if name != "name"}
+    for name, field in (schema["properties"]["spec"]["properties"] | status | pool).items():
         assert field.get("description"), name
 
 
@@ -134,6 +138,7 @@ def fields_of(schema: dict[str, Any]) -> dict[str, Any]:
 def test_the_schema_has_the_fields_the_code_reads_and_no_others(schema: dict[str, Any]) -> None:
     """A field that only the code knows would be pruned by the API server and never arrive."""
     assert fields_of(schema["properties"]["spec"]) == names_of(CapacityProfileSpec)
+    assert fields_of(schema["properties"]["status"]) == names_of(CapacityProfileStatus)
 
 
 def test_the_full_profile_reaches_the_code() -> None:

@@ -2,7 +2,7 @@
 type: object
 properties:
   conditions:
-    description: Ready, ProvisioningReady, Drift and OwnershipConflict.
+    description: Ready, ProvisioningReady, Drift, Misconfigured and OwnershipConflict.
     type: array
     maxItems: 16
     x-kubernetes-list-type: map
@@ -65,16 +65,22 @@ properties:
           type: integer
           format: int32
           minimum: 0
+        backoffSince:
+          description: Since when the autoscaler does not try this pool again, after a scale-up that failed.
+          type: string
+          format: date-time
         backoffUntil:
-          description: Until when the autoscaler does not try this pool again.
+          description: When that ends at the latest, by the autoscaler's default limits.
           type: string
           format: date-time
         source:
-          description: The object these numbers were read from.
+          description: The objects these numbers were read from, first the one that says maxNodes.
           type: string
           maxLength: 1024
         observedAt:
-          description: When they were read.
+          description: >-
+            When they were read, by the autoscaler where it says so. Brought up to date every five minutes where nothing else
+            changes.
           type: string
           format: date-time
 {{- end -}}
