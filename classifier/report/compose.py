@@ -51,7 +51,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 def report(picture: Picture, verdict: Verdict | None, now: int, observation: Observation | None = None) -> Report:
     """Pure. ``verdict`` None: there is no preflight to show."""
     deadline = deadline_of(picture.owner.meta, picture.workload, picture.policies, now)
-    pools = count_pools(verdict, picture.profiles, picture.nodes)
+    pools = count_pools(verdict, picture.profiles, picture.nodes, picture.sources, now)
     phases = (
         submitted(picture),
         quota(picture, deadline, now),

@@ -6,6 +6,7 @@ import msgspec
 
 from classifier import api
 from classifier.api import Resource
+from classifier.fit.facts import Sources
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
@@ -38,6 +39,8 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     requests: tuple[ProvisioningRequest, ...] | None = ()
     pods: tuple[Pod, ...] = ()
     nodes: tuple[Node, ...] | None = None
+    #: What autoscalers say of pools.
+    sources: Sources | None = None
     fence: Fence = Fence()
     #: What could not be read, in words.
     notes: tuple[str, ...] = ()

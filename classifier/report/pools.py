@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import msgspec
 
 from classifier.fit import Verdict
-from classifier.instant import instant_or_none
+from classifier.fit.facts import Backoff, PoolFacts, Sources, backoff_of, refined_max
+from classifier.instant import format_instant, instant_or_none
 from classifier.objects import CapacityProfile, Node, Pool
 
 
@@ -14,6 +15,9 @@ class PoolCount(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     max_nodes: int | None = None
+    #: The object that says so, where it is not the profile.
+    max_source: str | None = None
+    backoff: Backoff | None = None
     needed: int | None = None
     nodes: int | None = None
     ready: int | None = None
@@ -45,12 +49,25 @@ class PoolCount(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """``Node pool gpupool: 0/2 nodes``."""
+        """``Node pool gpupool: 0/2 nodes``; more where nodes are not ready, or an autoscaler says more."""
         most = "?" if self.max_nodes is None else str(self.max_nodes)
-        if self.nodes is None or self.ready is None:
-            return f"Node pool {self.name}: ?/{most} nodes (may not be read)"
-        unready = self.nodes - self.ready
-        return f"Node pool {self.name}: {self.ready}/{most} nodes" + (f" ({unready} not ready)" if unready else "")
+        unready = self.nodes - self.ready if self.nodes is not None and self.ready is not None else 0
+        notes = [
+            "may not be read" if self.nodes is None or self.ready is None else "",
+            f"{unready} not ready" if unready else "",
+            f"maximum by {self.max_source}" if self.max_source else "",
+        ]
+        told = ", ".join(note for note in notes if note)
+        line = f"Node pool {self.name}: {'?' if self.ready is None else self.ready}/{most} nodes"
+        return "; ".join(text for text in (line + (f" ({told})" if told else ""), self.held) if text)
+
+    @property
+    def held(self) -> str | None:
+        """``node group in backoff since 2026-11-29T10:00:00Z (QuotaExceeded)``."""
+        if self.backoff is None:
+            return None
+        since = f" since {format_instant(self.backoff.since // 1000 * 1000)}" if self.backoff.since is not None else ""
+        return f"node group in backoff{since}" + (f" ({self.backoff.code})" if self.backoff.code else "")
 
 
 def _is_of(node: Node, pool: Pool) -> bool:
@@ -79,28 +96,40 @@ def needed_nodes(verdict: Verdict | None) -> dict[str, int | None]:
 
 
 def count_pools(
-    verdict: Verdict | None, profiles: Iterable[CapacityProfile], nodes: Iterable[Node] | None
+    verdict: Verdict | None,
+    profiles: Iterable[CapacityProfile],
+    nodes: Iterable[Node] | None,
+    sources: Sources | None = None,
+    now: int = 0,
 ) -> tuple[PoolCount, ...]:
-    """The pools the verdict speaks of; without a verdict on pools, those of the profiles."""
+    """The pools the verdict speaks of; without a verdict on pools, those of the profiles. ``now`` in ms."""
     pools = {pool.name: pool for profile in profiles for pool in profile.spec.pools or ()}
     needed = needed_nodes(verdict) or dict.fromkeys(pools)
     known = None if nodes is None else tuple(nodes)
     counts = []
     for name, need in needed.items():
         pool = pools.get(name)
-        if pool is None or known is None or not pool.node_labels:
-            counts.append(PoolCount(name=name, needed=need, max_nodes=pool.max_nodes if pool else None))
+        if pool is None:
+            counts.append(PoolCount(name=name, needed=need))
             continue
-        mine = [n for n in known if _is_of(n, pool)]
-        ready_at = sorted(at for at in map(_ready_at, mine) if at is not None)
-        counts.append(
-            PoolCount(
-                name=name,
-                needed=need,
-                max_nodes=pool.max_nodes,
-                nodes=len(mine),
-                ready=len(ready_at),
-                ready_at=tuple(ready_at),
-            )
-        )
+        facts = sources.of(pool) if sources is not None else ()
+        mine = None if known is None or not pool.node_labels else [n for n in known if _is_of(n, pool)]
+        counts.append(_count(pool, need, mine, facts, now))
     return tuple(counts)
+
+
+def _count(
+    pool: Pool, needed: int | None, nodes: list[Node] | None, facts: tuple[PoolFacts, ...], now: int
+) -> PoolCount:
+    most = refined_max(pool.max_nodes, "", facts, now)
+    ready_at = sorted(at for at in map(_ready_at, nodes or ()) if at is not None)
+    return PoolCount(
+        name=pool.name,
+        needed=needed,
+        max_nodes=most.nodes,
+        max_source=most.source or None,
+        backoff=backoff_of(facts, now),
+        nodes=None if nodes is None else len(nodes),
+        ready=None if nodes is None else len(ready_at),
+        ready_at=tuple(ready_at),
+    )
