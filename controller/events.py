@@ -1,4 +1,7 @@
-"""The one event of a decision, on the owner (design §3, "Mirror"). Its name is a function of the decision."""
+"""The one event of a decision, on the owner (design §3, "Mirror"), and that of a setup that cannot work.
+
+The name of each is a function of what it says, so that it is there once.
+"""
 
 import hashlib
 from typing import Any
@@ -6,10 +9,12 @@ from typing import Any
 from classifier import api
 from classifier.clock import Marker
 from classifier.instant import format_micro
-from classifier.objects import Meta, Workload
+from classifier.objects import CapacityProfile, Meta, Workload
 
 #: events.k8s.io/v1 limits: a note is at most 1 kB, a name an object's name.
 MAX_NOTE = 1024
+#: Where the API server wants events on objects that are in no namespace.
+CLUSTER_NAMESPACE = "default"
 
 
 def timed_out(
@@ -33,6 +38,26 @@ def timed_out(
         "note": _cut(note),
         "regarding": _reference(owner, owner_resource),
         "related": _reference(workload, api.WORKLOADS),
+    }
+
+
+def misconfigured(profile: CapacityProfile, note: str, at: int, identity: str) -> dict[str, Any]:
+    """The Event on a profile that cannot work as it is set up; ``note`` says what to change, ``at`` is in ms."""
+    digest = hashlib.sha256(f"{profile.uid}/{note}".encode()).hexdigest()[:16]
+    return {
+        "apiVersion": api.EVENTS.api_version,
+        "kind": api.EVENTS.kind,
+        "metadata": {"name": f"{profile.name[:200].rstrip('-.')}.{digest}", "namespace": CLUSTER_NAMESPACE},
+        "eventTime": format_micro(at),
+        "reportingController": f"{api.PREFIX}controller",
+        "reportingInstance": (identity or "controller")[:128],
+        "type": "Warning",
+        "reason": api.EVENT_MISCONFIGURED,
+        "action": "JudgeSetup",
+        "note": _cut(note),
+        "regarding": {
+            key: value for key, value in _reference(profile, api.CAPACITY_PROFILES).items() if key != "namespace"
+        },
     }
 
 

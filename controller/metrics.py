@@ -72,6 +72,12 @@ class Metrics:
             ["profile", "condition"],
             registry=registry,
         )
+        self.setup_faults = Gauge(
+            "muster_profile_setup_faults",
+            "What is wrong with how the profile, its flavor and its queues are set up, by number.",
+            ["profile"],
+            registry=registry,
+        )
 
     def queue_seen(self, cluster_queue: str) -> None:
         """Every series exists at 0 from the first sight of its queue: one born at 1 never alerts."""

@@ -9,7 +9,7 @@ from classifier import api
 from classifier.clock import Marker
 from classifier.instant import MINUTE
 from controller import events
-from tests.builders import T0, job, workload
+from tests.builders import T0, job, profile, workload
 
 #: Kubernetes: apimachinery validation.IsDNS1123Subdomain.
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -56,3 +56,16 @@ def test_its_note_and_instance_keep_to_their_limits(note: str) -> None:
     assert len(made["note"].encode()) <= 1024
     assert made["note"] == note or made["note"].endswith(" ...")
     assert len(made["reportingInstance"]) <= 128
+
+
+def test_a_setup_that_cannot_work_is_told_on_its_profile_once_for_each_text() -> None:
+    made = events.misconfigured(profile().done(), "no quota", T0, "muster-0")
+    assert (made["reason"], made["note"], made["type"]) == ("Misconfigured", "no quota", "Warning")
+    # The API server takes an event on an object without a namespace in this one only.
+    assert made["metadata"]["namespace"] == "default"
+    assert "namespace" not in made["regarding"]
+    assert (made["regarding"]["kind"], made["regarding"]["uid"]) == ("CapacityProfile", "uid-of-gpu-a100-8")
+    assert SUBDOMAIN.fullmatch(made["metadata"]["name"])
+    again = events.misconfigured(profile().done(), "no quota", T0 + MINUTE, "muster-1")
+    other = events.misconfigured(profile().done(), "no such queue", T0, "muster-0")
+    assert made["metadata"]["name"] == again["metadata"]["name"] != other["metadata"]["name"]
