@@ -1,0 +1,1 @@
+"""Podsets that must stand together."""
