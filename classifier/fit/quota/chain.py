@@ -32,11 +32,10 @@ def chain_faults(
     local_queue: LocalQueue, queue: ClusterQueue, namespace: Namespace | None, tree: QuotaTree
 ) -> list[ChainFault]:
     """The worst first. A Namespace that is not known is not held against its queue."""
-    found = [*_unselected(queue, namespace), *_circle(queue, tree), *_standing(queue, "ClusterQueue", queue.name)]
-    own = list(_standing(local_queue, "LocalQueue", local_queue.key))
-    # A LocalQueue is inactive also for what its ClusterQueue is.
-    found += own if not found else [one for one in own if "ClusterQueue" not in one.text]
-    return sorted(found, key=lambda fault: fault.kind != "misconfigured")
+    found = [*_unselected(queue, namespace), *_circle(queue, tree)]
+    above = list(_standing(queue, "ClusterQueue", queue.name))
+    own = list(_standing(local_queue, "LocalQueue", local_queue.key, but_for="ClusterQueue" if above else None))
+    return [*found, *above, *own]
 
 
 def no_quota(queue: ClusterQueue, flavor: str, resource: str) -> str:
@@ -49,7 +48,7 @@ def _unselected(queue: ClusterQueue, namespace: Namespace | None) -> Iterator[Ch
     selector = queue.spec.namespace_selector if queue.spec else None
     if selector is None:
         yield ChainFault(
-            "misconfigured", f"ClusterQueue {queue.name} selects no namespace: it has no namespaceSelector"
+            "misconfigured", f"ClusterQueue {queue.name} has no namespaceSelector: it selects no namespace"
         )
     elif namespace is not None:
         labels = {_NAME_LABEL: namespace.name} | (namespace.metadata.labels or {})
@@ -65,15 +64,17 @@ def _circle(queue: ClusterQueue, tree: QuotaTree) -> Iterator[ChainFault]:
         yield ChainFault("misconfigured", f"the parents of Cohort {cohort} lead in a circle")
 
 
-def _standing(queue: LocalQueue | ClusterQueue, kind: str, name: str) -> Iterator[ChainFault]:
+def _standing(
+    queue: LocalQueue | ClusterQueue, kind: str, name: str, but_for: str | None = None
+) -> Iterator[ChainFault]:
+    """``but_for``: reasons that begin so are left out, for they repeat what was said of the queue above."""
     policy = queue.spec.stop_policy if queue.spec else None
-    if policy in ("Hold", "HoldAndDrain"):
-        yield ChainFault("warn", f"{kind} {name} is stopped (stopPolicy {policy})")
-        return
-    if queue.metadata.deletion_timestamp is not None:
-        yield ChainFault("warn", f"{kind} {name} is being deleted")
-        return
     status: Conditioned | None = queue.status
     active = status.condition(api.ACTIVE) if status else None
-    if active is not None and active.status == "False":
-        yield ChainFault("warn", f"{kind} {name} is not active: {active.message or active.reason or 'no reason given'}")
+    reason = (active.reason if active else None) or ""
+    if policy in ("Hold", "HoldAndDrain"):
+        yield ChainFault("warn", f"{kind} {name} is stopped (stopPolicy {policy})")
+    elif queue.metadata.deletion_timestamp is not None:
+        yield ChainFault("warn", f"{kind} {name} is being deleted")
+    elif active is not None and active.status == "False" and not (but_for and reason.startswith(but_for)):
+        yield ChainFault("warn", f"{kind} {name} is not active: {active.message or reason or 'no reason given'}")

@@ -35,37 +35,49 @@ def choices(slots: Sequence[Slot], potential: Callable[[str, str], int], budget:
         yield ()
 
 
+@dataclass(slots=True)
+class _Frame:
+    """One slot on the way: the options still to be tried, and how many choices were found before it was reached."""
+
+    options: Iterator[int]
+    found_before: int
+    #: Whether it was held against what is left. Until the first dead end nothing is looked at but the way itself.
+    looked_ahead: bool = False
+
+
 class _Search:
     def __init__(self, slots: Sequence[Slot], potential: Callable[[str, str], int], budget: Budget) -> None:
         self._slots, self._potential, self._budget = slots, potential, budget
         self._before = _before(slots)
         self._used: dict[tuple[str, str], int] = {}
         self._chosen: list[int] = []
-        #: States that lead to no choice. Until the first of them nothing is looked at but the way itself.
+        #: States that lead to no choice.
         self._dead: set[tuple[object, ...]] = set()
 
     def run(self) -> Iterator[tuple[str, ...]]:
         found = 0
-        stack = [(self._ahead(0), found)]
+        stack = [_Frame(self._options(0), found)]
         while stack:
-            index = len(stack) - 1
+            index, frame = len(stack) - 1, stack[-1]
             if len(self._chosen) > index:
                 self._step_back()
-            options, found_before = stack[-1]
-            if not self._step(index, options):
+                if found == frame.found_before and not frame.looked_ahead:
+                    frame.looked_ahead = True
+                    if self._hopeless(index):
+                        frame.options = iter(())
+            if not self._step(index, frame.options):
                 stack.pop()
-                if found == found_before:
+                if found == frame.found_before:
                     self._dead.add(self._state(index))
-            elif index + 1 < len(self._slots):
-                stack.append((self._ahead(index + 1), found))
-            else:
+            elif index + 1 == len(self._slots):
                 found += 1
                 yield tuple(slot.options[which] for slot, which in zip(self._slots, self._chosen, strict=True))
+            elif self._dead and (self._state(index + 1) in self._dead or self._hopeless(index + 1)):
+                stack.append(_Frame(iter(()), found, looked_ahead=True))
+            else:
+                stack.append(_Frame(self._options(index + 1), found, looked_ahead=bool(self._dead)))
 
-    def _ahead(self, index: int) -> Iterator[int]:
-        """The options of a slot that are worth a look."""
-        if self._dead and (self._state(index) in self._dead or self._hopeless(index)):
-            return iter(())
+    def _options(self, index: int) -> Iterator[int]:
         before = self._before[index]
         return iter(range(0 if before is None else self._chosen[before], len(self._slots[index].options)))
 
