@@ -18,6 +18,8 @@ class PoolCount(msgspec.Struct, frozen=True, kw_only=True):
     #: The object that says so, where it is not the profile.
     max_source: str | None = None
     backoff: Backoff | None = None
+    #: What else an autoscaler says that is not as it should be.
+    hint: str | None = None
     needed: int | None = None
     nodes: int | None = None
     ready: int | None = None
@@ -65,7 +67,7 @@ class PoolCount(msgspec.Struct, frozen=True, kw_only=True):
     def held(self) -> str | None:
         """``node group in backoff since 2026-11-29T10:00:00Z (QuotaExceeded)``."""
         if self.backoff is None:
-            return None
+            return self.hint
         since = f" since {format_instant(self.backoff.since // 1000 * 1000)}" if self.backoff.since is not None else ""
         return f"node group in backoff{since}" + (f" ({self.backoff.code})" if self.backoff.code else "")
 
@@ -129,6 +131,7 @@ def _count(
         max_nodes=most.nodes,
         max_source=most.source or None,
         backoff=backoff_of(facts, now),
+        hint=next((f"{fact.hint} ({fact.source})" for fact in facts if fact.hint and fact.fresh(now)), None),
         nodes=None if nodes is None else len(nodes),
         ready=None if nodes is None else len(ready_at),
         ready_at=tuple(ready_at),

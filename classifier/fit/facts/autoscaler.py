@@ -76,7 +76,8 @@ class AutoscalerPools:
             return None
         sizes = [group.max_size for group in groups]
         known = [size for size in sizes if size is not None]
-        backoffs = [group.backoff for group in groups]
+        held = [group.backoff for group in groups if group.backoff is not None]
+        all_held = len(held) == len(groups)
         return PoolFacts(
             source=self._status.source,
             observed_at=self._status.observed_at,
@@ -85,7 +86,8 @@ class AutoscalerPools:
             nodes=_sum(group.registered for group in groups) if sure else None,
             ready=_sum(group.ready for group in groups) if sure else None,
             # One zone in backoff leaves the others to grow.
-            backoff=next(iter(backoffs), None) if all(backoffs) else None,
+            backoff=held[0] if all_held else None,
+            hint=f"{len(held)} of {len(groups)} node groups in backoff" if held and not all_held else None,
             binds=sure and len(known) == len(sizes),
             running=self._status.running,
         )

@@ -37,3 +37,11 @@ def test_a_maximum_that_is_not_the_profiles_names_who_says_it() -> None:
     assert line(larger) == f"Node pool gpupool: 0/5 nodes (maximum by {SOURCE})"
     assert line(smaller) == "Node pool gpupool: 0/2 nodes"
     assert line(larger, declared=None) == f"Node pool gpupool: 0/5 nodes (maximum by {SOURCE})"
+
+
+def test_a_backoff_in_one_zone_is_told_though_the_others_may_grow() -> None:
+    zones = profile().pool()
+    zones.spec["pools"][0]["nodeGroups"] = ["a", "b"]
+    found = world(zones, status_map(document(backing_off("a"), group("b"))))
+    (count,) = count_pools(None, found.profiles, found.nodes, Sources(found), T0)
+    assert count.line.endswith(f"; 1 of 2 node groups in backoff ({SOURCE})")

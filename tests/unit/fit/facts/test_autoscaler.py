@@ -64,9 +64,10 @@ def test_one_zone_in_backoff_leaves_the_others_to_grow() -> None:
     one = told(document(backing_off("a"), group("b")), zones)
     both = told(document(backing_off("a"), backing_off("b")), zones)
     assert one is not None
-    assert one.backoff is None
+    assert (one.backoff, one.hint) == (None, "1 of 2 node groups in backoff")
     assert both is not None
     assert both.backoff is not None
+    assert both.hint is None
 
 
 @pytest.mark.parametrize(
