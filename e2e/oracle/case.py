@@ -37,8 +37,6 @@ class Case:
     tags: frozenset[str]
     #: Flavors a podset can choose from in one resource group, at most.
     choices: int = 1
-    #: Kueue places the pods itself, by a Topology.
-    topology: bool = False
     #: Whether real controllers make its pods; else the stage plays its operator.
     real: bool = False
     #: Podsets that start when others have ended, which nobody's do here.

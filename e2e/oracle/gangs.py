@@ -53,8 +53,8 @@ def jobset(draft: Draft) -> list[Document]:
         # What JobSet defaults to asks for completions.
         spec |= {"completionMode": "NonIndexed"} if completions is None else {"completions": completions}
         step: Document = {"name": role, "replicas": replicas, "template": {"spec": spec}}
-        if steps and dice.one_in(4):
-            status = dice.of("Complete", "Ready")
+        if steps and dice.one_in(3):
+            status = dice.of("Complete", "Complete", "Ready")
             step["dependsOn"] = [{"name": steps[-1]["name"], "status": status}]
             draft.tags.add(f"depends on {status}")
             if status == "Complete" or steps[-1]["name"] in draft.late:

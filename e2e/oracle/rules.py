@@ -16,6 +16,16 @@ from e2e.oracle.objects import decode
 from e2e.oracle.sight import Sight
 
 FITS: Final = (Outcome.FITS, Outcome.FITS_AFTER_SCALE_UP)
+#: What Kueue says before it comes to quota: these say nothing on what we prove, only that nothing is reserved.
+BEFORE_QUOTA: Final = (
+    "doesn't match ClusterQueue selector",
+    "resources validation failed",
+    "didn't satisfy LimitRange constraints",
+    "unavailable in ClusterQueue",
+    "untolerated taint",
+    "doesn't match node affinity",
+    "does not contain the requested level",
+)
 #: What binds on nodes.
 NODES: Final = ("nodes", "pod-size", "selector", "taint", "topology")
 
@@ -92,7 +102,7 @@ def quota_as_kueue(sight: Sight, verdict: Verdict) -> Iterator[str]:
     if verdict.outcome is Outcome.NEVER_FITS and verdict.binding == "quota":
         if sight.reserved:
             yield f"never fits for quota, but Kueue reserves: {verdict.line}"
-        elif "maximum capacity" not in sight.words:
+        elif not any(words in sight.words for words in BEFORE_QUOTA) and "maximum capacity" not in sight.words:
             yield f"never fits for quota, but Kueue speaks of something else: {sight.words} (ours: {verdict.line})"
 
 
@@ -110,9 +120,12 @@ def misconfigured_as_kueue(sight: Sight, verdict: Verdict) -> Iterator[str]:
 
 def nodes_as_scheduler(sight: Sight, verdict: Verdict) -> Iterator[str]:
     """What never fits on nodes has pods that the scheduler cannot place, or Kueue did not let it come to that."""
+    never = {podset.name for podset in verdict.pod_sets if podset.verdict is Outcome.NEVER_FITS}
+    if never and never <= sight.case.late:
+        return  # nobody's end lets these start here
     if verdict.outcome is Outcome.NEVER_FITS and verdict.binding in NODES and sight.reserved:
-        if sight.case.topology:
-            yield f"never fits on nodes, but Kueue found a topology assignment: {verdict.line}"
+        if verdict.binding == "topology":
+            yield f"no topology domain is large enough, but Kueue found one: {verdict.line}"
         elif not sight.settled:
             yield f"never fits on nodes, but after all this time {_state(sight)}: {verdict.line}"
         elif not sight.unschedulable and not sight.refused_pods:
@@ -147,6 +160,14 @@ def _state(sight: Sight) -> str:
 
 
 def same_verdict(ours: Verdict, other: Verdict, which: str) -> Iterator[str]:
-    """Where an object is read changes nothing: from a file as written, or as the API server keeps it."""
-    if (ours.outcome, ours.binding, ours.line) != (other.outcome, other.binding, other.line):
+    """Where an object is read changes nothing: from a file as written, or as the API server keeps it.
+
+    But for podsets' names, which for a group of pods are made of what the server has added.
+    """
+    if _numbers(ours) != _numbers(other):
         yield f"{which}: {other.line!r}, from the server: {ours.line!r}"
+
+
+def _numbers(verdict: Verdict) -> list[object]:
+    found = [(p.count, p.verdict, p.binding, p.pool, p.flavor, p.resource, p.needs, p.limit) for p in verdict.pod_sets]
+    return [verdict.outcome, verdict.binding, *found]

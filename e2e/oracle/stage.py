@@ -160,7 +160,7 @@ class Stage:
     async def _play(self) -> None:
         due = []
         for sight in self.running:
-            if sight.case.real or sight.case.topology:
+            if sight.case.real:
                 continue
             for workload in sight.admitted:
                 uid = workload["metadata"]["uid"]

@@ -13,6 +13,8 @@ from e2e.oracle.room import ROOMS, Room
 TOPOLOGY: Final = "oracle"
 LEVELS: Final = (RACK, HOSTNAME)
 OS: Final = "kubernetes.io/os"
+#: Tells the pools of one flavor apart.
+NODES_OF: Final = "oracle.muster.dev/nodes-of"
 
 
 @dataclass
@@ -57,14 +59,14 @@ class Flavor:
 
 
 def draw_pool(dice: Dice, name: str, labels: dict[str, str], tags: set[str], topology: bool) -> Pool:
-    more = {TIER: dice.of(*TIERS), SIZE: dice.of(*SIZES)}
+    more = {NODES_OF: name, TIER: dice.of(*TIERS), SIZE: dice.of(*SIZES)}
     tainted = dice.one_in(6)
     if tainted:
         tags.add("taint")
     complete = not dice.one_in(6)
     if not complete:
         tags.add("labels incomplete")
-    count = dice.of(1, 1, 2, 2, 3)
+    count = dice.of(1, 1, 1, 2, 2, 3)
     racks = dice.of(1, 2, 2) if topology else 0
     return Pool(name, dice.choice(ROOMS), count, labels | more, tainted, min(racks, count), complete)
 
@@ -117,7 +119,7 @@ def declared(pool: Pool) -> Document:
         node["taints"] = pool.taints
     found = {
         "name": pool.name,
-        "nodeLabels": {POOL_LABEL: pool.labels[POOL_LABEL]},
+        "nodeLabels": {NODES_OF: pool.name},
         "maxNodes": pool.nodes,
         "node": node,
     }

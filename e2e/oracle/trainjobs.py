@@ -15,7 +15,7 @@ DATASET: Final = "dataset-initializer"
 def train_job(draft: Draft) -> list[Document]:
     """Resources in the runtime, or in the TrainJob over it; a runtime of the namespace, or of the cluster."""
     dice = draft.dice
-    way = dice.of("plain", "plain", "torch", "initializer", "mpi", "launcher")
+    way = dice.of("plain", "torch", "initializer", "initializer", "mpi", "launcher")
     draft.tags.add(f"runtime {way}")
     nodes = dice.of(1, 2, 3)
     policy: Document = {"numNodes": dice.of(1, 2)}

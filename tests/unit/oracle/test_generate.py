@@ -9,11 +9,9 @@ import pytest
 from classifier.cluster.snapshot import TYPES
 from e2e.oracle.case import Case
 from e2e.oracle.gangs import MAKERS
-from e2e.oracle.generate import case, cases, surroundings
+from e2e.oracle.generate import COUNT, SEED, case, cases, surroundings
 from e2e.oracle.objects import decode
 
-SEED: Final = 20261130
-COUNT: Final = 320
 #: How often each must occur, at least.
 OFTEN: Final = {
     **dict.fromkeys(("one flavor", "two flavors", "topology", "two pools", "taint", "selector", "node affinity"), 20),
