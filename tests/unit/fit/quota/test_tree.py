@@ -228,9 +228,9 @@ def quotas_of(node: ClusterQueue | Cohort) -> list[ResourceQuota]:
 def test_more_quota_or_a_higher_limit_never_takes_any_away(top: Node, data: st.DataObject) -> None:
     queues, cohorts = objects(top)
     before = QuotaTree(queues, cohorts)
-    changed = data.draw(
-        st.sampled_from([one for node in (*queues.values(), *cohorts.values()) for one in quotas_of(node)])
-    )
+    every = [one for queue in queues.values() for one in quotas_of(queue)]
+    every += [one for cohort in cohorts.values() for one in quotas_of(cohort)]
+    changed = data.draw(st.sampled_from(every))
     field = data.draw(st.sampled_from(["nominal_quota", "borrowing_limit", "lending_limit"]))
     raised = getattr(changed, field)
     asked = {name: before.potential(name, "a", GPU) for name in queues}
