@@ -1,6 +1,6 @@
 """Job kinds. The next kind goes here, beside its view in ``state/kinds`` and its gang in ``fit/kinds``."""
 
-from classifier.objects.meta import Conditioned, Meta, Obj
+from classifier.objects.meta import Conditioned, Meta, Metadata, Obj
 from classifier.objects.pods import PodTemplate
 
 
@@ -10,6 +10,13 @@ class JobSpec(Obj):
     completions: int | None = None
     managed_by: str | None = None
     template: PodTemplate | None = None
+
+
+class JobTemplate(Obj):
+    """A Job inside another object."""
+
+    metadata: Metadata | None = None
+    spec: JobSpec | None = None
 
 
 class JobStatus(Conditioned):

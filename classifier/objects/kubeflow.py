@@ -4,6 +4,7 @@ Training operator: pkg/apis/kubeflow.org/v1/common_types.go; MPI operator: pkg/a
 """
 
 from classifier.objects.meta import Conditioned, Meta, Obj
+from classifier.objects.pods import PodTemplate
 
 
 class RunPolicy(Obj):
@@ -11,8 +12,31 @@ class RunPolicy(Obj):
     managed_by: str | None = None
 
 
+class ReplicaSpec(Obj):
+    replicas: int | None = None
+    template: PodTemplate | None = None
+
+
+#: By replica type: ``Master``, ``Worker`` …
+ReplicaSpecs = dict[str, ReplicaSpec | None]
+
+
+class ElasticPolicy(Obj):
+    min_replicas: int | None = None
+    max_replicas: int | None = None
+
+
 class KubeflowSpec(Obj):
+    """Each kind has one of the maps."""
+
     run_policy: RunPolicy | None = None
+    elastic_policy: ElasticPolicy | None = None
+    pytorch_replica_specs: ReplicaSpecs | None = None
+    tf_replica_specs: ReplicaSpecs | None = None
+    xgb_replica_specs: ReplicaSpecs | None = None
+    paddle_replica_specs: ReplicaSpecs | None = None
+    jax_replica_specs: ReplicaSpecs | None = None
+    mpi_replica_specs: ReplicaSpecs | None = None
 
 
 class KubeflowJob(Meta):

@@ -35,6 +35,13 @@ class SchedulingStats(Obj):
     evictions: list[Eviction] | None = None
 
 
+class TopologyLayer(Obj):
+    """Slices of ``size`` pods, each within one domain of the level."""
+
+    topology: str = ""
+    size: int = 0
+
+
 class PodSetTopologyRequest(Obj):
     required: str | None = None
     preferred: str | None = None
@@ -42,6 +49,8 @@ class PodSetTopologyRequest(Obj):
     pod_set_group_name: str | None = None
     pod_set_slice_required_topology: str | None = None
     pod_set_slice_size: int | None = None
+    #: Slices within slices, from the outermost; instead of the two fields before.
+    podset_slice_required_topology_constraints: list[TopologyLayer] | None = None
 
 
 class PodSet(Obj):

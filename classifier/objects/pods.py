@@ -14,6 +14,7 @@ class ResourceRequirements(Obj):
 
 
 class ContainerPort(Obj):
+    name: str | None = None
     container_port: int | None = None
     host_port: int | None = None
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
@@ -49,8 +50,16 @@ class NodeSelector(Obj):
     node_selector_terms: list[NodeSelectorTerm] | None = None
 
 
+class PreferredTerm(Obj):
+    weight: int = 0
+    preference: NodeSelectorTerm | None = None
+
+
 class NodeAffinity(Obj):
     required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: list[PreferredTerm] | None = msgspec.field(
+        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
 
 
 class PodAffinityTerm(Obj):
@@ -62,9 +71,17 @@ class PodAffinityTerm(Obj):
     mismatch_label_keys: list[str] | None = None
 
 
+class PreferredPodTerm(Obj):
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm | None = None
+
+
 class PodAffinity(Obj):
     required: list[PodAffinityTerm] | None = msgspec.field(
         default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: list[PreferredPodTerm] | None = msgspec.field(
+        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
     )
 
 
@@ -79,6 +96,7 @@ class Toleration(Obj):
     operator: str | None = None
     value: str | None = None
     effect: str | None = None
+    toleration_seconds: int | None = None
 
 
 class Taint(Obj):
@@ -105,6 +123,7 @@ class PodSpec(Obj):
     volumes: list[Volume] | None = None
     host_network: bool | None = None
     runtime_class_name: str | None = None
+    priority: int | None = None
     resource_claims: list[dict[str, Any]] | None = None
     scheduling_gates: list[dict[str, Any]] | None = None
     topology_spread_constraints: list[dict[str, Any]] | None = None
