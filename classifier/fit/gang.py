@@ -52,6 +52,8 @@ class Podset:
     #: How few its nodes may have to hold, whatever Kueue counts (a Ray autoscaler's minReplicas); None: ``min_count``.
     least: int | None = None
     topology: TopologyRequest | None = None
+    #: Its template as Kueue copies it, where that is not what its pods will be (an AppWrapper's, a Ray head's).
+    counted: PodTemplate | None = None
     #: 0: starts with the gang. Any other number: starts when others have completed, and shares nodes with its own
     #: stage only (JobSet ``dependsOn: Complete``). Kueue counts all stages together.
     stage: int = 0
@@ -64,6 +66,11 @@ class Podset:
     @property
     def spec(self) -> PodSpec:
         return self.template.spec or PodSpec()
+
+    @property
+    def counted_spec(self) -> PodSpec:
+        """What quota is asked for; ``spec`` is what nodes must hold."""
+        return self.spec if self.counted is None else self.counted.spec or PodSpec()
 
     @property
     def labels(self) -> dict[str, str]:

@@ -3,21 +3,17 @@
 import re
 
 from classifier import api
-from classifier.fit.gang import GangError, Podset, Runtimes
-from classifier.objects import Job, JobSpec, PodTemplate
+from classifier.fit.gang import Podset, Runtimes
+from classifier.fit.kinds.common import pods_of_job, podset
+from classifier.objects import Job, JobSpec
 
 
 def job_podsets(job: Job, runtimes: Runtimes) -> list[Podset]:
     """Parallelism (1 if absent), limited by completions. Raises GangError for a negative one."""
     spec = job.spec or JobSpec()
-    parallelism = 1 if spec.parallelism is None else spec.parallelism
-    completions = parallelism if spec.completions is None else spec.completions
-    for field, value in (("parallelism", parallelism), ("completions", completions)):
-        if value < 0:
-            raise GangError(f"spec.{field} is {value}, less than 0")
-    count = min(parallelism, completions)
-    template = spec.template or PodTemplate()
-    return [Podset("main", count, _min_count(job, count), template, job.namespace, "/spec/template")]
+    count = pods_of_job(spec.parallelism, spec.completions)
+    least = _min_count(job, count)
+    return [podset("main", count, spec.template, job.namespace, "/spec/template", min_count=least)]
 
 
 def _min_count(job: Job, count: int) -> int:

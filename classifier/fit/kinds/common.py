@@ -1,0 +1,72 @@
+"""What the kinds share: counts as the API server takes them, and podsets as Kueue names them."""
+
+from typing import Final
+
+from classifier.fit.gang import GangError, Podset
+from classifier.fit.kinds.topology import topology_asked
+from classifier.objects import PodTemplate
+
+MAX_INT32: Final = 2**31 - 1
+
+
+def count_of(value: int | None, field: str, default: int = 1) -> int:
+    """A count, or ``default``, which is what the API server puts where there is none. Raises GangError naming it."""
+    if value is None:
+        return default
+    if value < 0:
+        raise GangError(f"{field} is {value}, less than 0")
+    if value > MAX_INT32:
+        raise GangError(f"{field} is {value}, more than {MAX_INT32}")
+    return value
+
+
+def product(one: int, other: int, field: str) -> int:
+    """So many pods. Raises GangError where Kueue could not count them."""
+    return count_of(one * other, field)
+
+
+def pods_of_job(parallelism: int | None, completions: int | None, field: str = "spec") -> int:
+    """Pods a batch Job runs at once: ``parallelism``, 1 if absent, limited by ``completions``."""
+    wanted = count_of(parallelism, f"{field}.parallelism")
+    return min(wanted, count_of(completions, f"{field}.completions", wanted))
+
+
+def podset(
+    name: str,
+    count: int,
+    template: PodTemplate | None,
+    namespace: str,
+    path: str | None,
+    *,
+    min_count: int | None = None,
+    least: int | None = None,
+    stage: int = 0,
+    counted: PodTemplate | None = None,
+) -> Podset:
+    """As Kueue makes it: its name in lower case, its topology from the template (Kueue: NewPodSetReference)."""
+    found = template or PodTemplate()
+    return Podset(
+        name=name.lower(),
+        count=count,
+        min_count=count if min_count is None else min_count,
+        template=found,
+        namespace=namespace,
+        path=path if template is not None else None,
+        least=least,
+        topology=topology_asked((found.metadata.annotations if found.metadata else None) or {}),
+        counted=counted,
+        stage=stage,
+    )
+
+
+def gang(podsets: list[Podset], field: str) -> list[Podset]:
+    """All of a gang, which come from ``field``. Raises GangError where Kueue could make no Workload of them."""
+    if not podsets:
+        raise GangError(f"{field} has no pods")
+    names = [podset.name for podset in podsets]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise GangError(f"{field} has two podsets of name {twice!r}")
+    if not all(names):
+        raise GangError(f"{field} has a podset without a name")
+    return podsets

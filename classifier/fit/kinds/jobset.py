@@ -1,0 +1,43 @@
+"""JobSet: one podset a replicated Job (Kueue: pkg/controller/jobs/jobset/jobset_controller.go PodSets)."""
+
+from collections.abc import Iterable
+
+from classifier.fit.gang import Podset, Runtimes
+from classifier.fit.kinds.common import count_of, gang, pods_of_job, podset, product
+from classifier.objects import JobSet, JobSetSpec, JobSpec, JobTemplate, ReplicatedJob
+
+
+def jobset_podsets(jobset: JobSet, runtimes: Runtimes) -> list[Podset]:
+    jobs = (jobset.spec or JobSetSpec()).replicated_jobs or []
+    return gang(replicated_podsets(jobs, jobset.namespace, "/spec/replicatedJobs"), "spec.replicatedJobs")
+
+
+def replicated_podsets(jobs: list[ReplicatedJob], namespace: str, at: str | None) -> list[Podset]:
+    """``replicas`` (1 if absent, JobSet's CRD) times the pods of one Job. ``at``: JSON Pointer of the list, if any."""
+    found = []
+    for index, (job, stage) in enumerate(zip(jobs, _stages(jobs), strict=True)):
+        field = f"spec.replicatedJobs[{index}]"
+        spec = (job.template or JobTemplate()).spec or JobSpec()
+        each = pods_of_job(spec.parallelism, spec.completions, f"{field}.template.spec")
+        count = product(count_of(job.replicas, f"{field}.replicas"), each, f"the number of pods of {field}")
+        path = None if at is None else f"{at}/{index}/template/spec/template"
+        found.append(podset(job.name, count, spec.template, namespace, path, stage=stage))
+    return found
+
+
+def _stages(jobs: Iterable[ReplicatedJob]) -> list[int]:
+    """Jobs that start when the same others have completed run together; of no two others is that sure.
+
+    What starts with the set is stage 0, though it may wait for another to be ready. Jobs depend on earlier ones only.
+    """
+    waits: dict[str, frozenset[str]] = {}
+    numbers: dict[frozenset[str], int] = {frozenset(): 0}
+    stages = []
+    for job in jobs:
+        before: frozenset[str] = frozenset()
+        for needed in job.depends_on or ():
+            before |= waits.get(needed.name, frozenset())
+            before |= {needed.name} if needed.status == "Complete" else set()
+        waits[job.name] = before
+        stages.append(numbers.setdefault(before, len(numbers)))
+    return stages

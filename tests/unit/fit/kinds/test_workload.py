@@ -1,0 +1,45 @@
+"""A Workload's podsets are its own."""
+
+from typing import Any
+
+import pytest
+
+from classifier.fit.gang import GangError
+from classifier.objects import Workload
+from tests.unit.fit.kinds.shapes import made, only, podsets, template
+
+
+def workload(*pod_sets: dict[str, Any]) -> Workload:
+    return made(Workload, {"podSets": list(pod_sets)})
+
+
+def test_podsets_as_they_stand() -> None:
+    driver, workers = podsets(
+        workload(
+            {"name": "driver", "template": template({"cpu": 1})},
+            {"name": "workers", "count": 4, "minCount": 2, "template": template()},
+        )
+    )
+    assert (driver.name, driver.count, driver.min_count, driver.path) == ("driver", 1, 1, "/spec/podSets/0/template")
+    assert (workers.name, workers.count, workers.min_count, workers.fewest) == ("workers", 4, 2, 2)
+    assert workers.path == "/spec/podSets/1/template"
+
+
+def test_name_and_count_that_are_absent() -> None:
+    assert (only(workload({})).name, only(workload({})).count) == ("main", 1)
+
+
+@pytest.mark.parametrize(
+    ("pod_sets", "says"),
+    [
+        ([], "spec.podSets has no pods"),
+        ([{}, {}], "two podsets of name 'main'"),
+        ([{"count": -1}], r"spec.podSets\[0\].count is -1"),
+        ([{"count": 2, "minCount": 3}], "minCount is 3, not between 1 and its count of 2"),
+        ([{"count": 2, "minCount": 0}], "minCount is 0"),
+        ([{"name": "a", "minCount": 1}, {"name": "b", "minCount": 1}], "more than one minCount"),
+    ],
+)
+def test_what_kueue_refuses(pod_sets: list[dict[str, Any]], says: str) -> None:
+    with pytest.raises(GangError, match=says):
+        podsets(workload(*pod_sets))
