@@ -7,7 +7,7 @@ from classifier.fit.facts import Sources, backoff_of, drift_of, refined_max
 from classifier.fit.facts.nodes import NodePools
 from classifier.fit.faults import legible
 from classifier.instant import SECOND, format_instant
-from classifier.objects import CapacityProfile, Node, Pool, PoolStatus
+from classifier.objects import CapacityProfile, Node, Pool, PoolStatus, Quantity
 from classifier.quantity import format_amount, is_extended
 from classifier.report.profiles import ProfileCondition
 
@@ -77,13 +77,19 @@ def _differs(pool: Pool, sources: Sources, nodes: NodePools, now: int) -> Iterat
 
 
 def _shown(nodes: Sequence[Node], resource: str) -> Iterator[tuple[str, int]]:
-    """What the nodes have, by capacity where a device is down. One that shows none may not be set up yet."""
+    """What the nodes have, by capacity where a device is down. One that shows none may not be set up yet.
+
+    Most nodes of a pool say the same, word for word: each text is read once.
+    """
+    said: dict[tuple[Quantity, Quantity], str] = {}
     for node in nodes:
-        lists = (node.status.allocatable, node.status.capacity) if node.status is not None else ()
-        told = [legible({resource: some[resource]}) for some in lists if some and resource in some]
-        value = max((one.get(resource, 0) for one in told), default=0)
+        if node.status is not None:
+            lists = (node.status.allocatable or {}, node.status.capacity or {})
+            said.setdefault((lists[0].get(resource, 0), lists[1].get(resource, 0)), node.name)
+    for quantities, name in said.items():
+        value = max((legible({resource: quantity}).get(resource, 0) for quantity in quantities), default=0)
         if value > 0:
-            yield node.name, value
+            yield name, value
 
 
 def _matters(resource: str, declared: int, shown: int) -> bool:
