@@ -39,6 +39,8 @@ OUTCOME_TIMED_OUT: Final = "TimedOut"
 MIRROR_KEYS: Final = (ADMISSION_OUTCOME, ADMISSION_OUTCOME_OF, ADMISSION_MESSAGE, DELETE_AFTER)
 #: Keys of jobs that only the controller writes; the webhook strips them from what is created (design §2, "protected").
 CONTROLLER_KEYS: Final = (ADMISSION_CLOCK, ADMISSION_DEADLINE, *MIRROR_KEYS)
+#: The same and those of Workloads: what no object may be created with.
+PROTECTED_KEYS: Final = (*CONTROLLER_KEYS, COMMITTED, CLEANUP_COMMITTED)
 
 #: Field managers: managedFields say by these who wrote what.
 CONTROLLER_MANAGER: Final = "muster-controller"

@@ -3,10 +3,17 @@
 from typing import Final
 
 from classifier import api
-from classifier.objects import Meta, OwnerReference, Workload
+from classifier.objects import Meta, OwnerReference, Pod, PodGroup, Workload
 from classifier.state.kinds import KINDS, KindView, parent_of, view_for
+from classifier.state.kinds.podgroup import SUSPENDING_PARENT
 
-#: The kinds whose wait is bounded so far, and which the webhook judges. Every kind can be explained (KINDS).
+#: The kinds preflight judges and the webhook is asked about: all that can be explained, and people's own Workloads.
+JUDGED: Final[dict[api.Resource, type[Meta]]] = {
+    **{view.resource: view.type_ for view in KINDS.values()},
+    api.WORKLOADS: Workload,
+}
+
+#: The kinds whose wait is bounded so far.
 BOUNDED: Final = {key: KINDS[key] for key in (("batch", "Job"),)}
 
 
@@ -24,14 +31,32 @@ def why_not_ours(job: Meta) -> str | None:
     """Why a job is never judged, stamped or bounded, to be read after its name; None if nothing speaks against it."""
     if job.metadata.deletion_timestamp is not None:
         return "is being deleted"
-    parent = parent_of(job)
+    parent = _whole(job)
     if parent is not None:
         return f"is part of {parent.kind}/{parent.name}"
+    kind = job.annotation(SUSPENDING_PARENT) if isinstance(job, Pod | PodGroup) else None
+    if kind:
+        return f"is part of a {kind}"
+    if isinstance(job, Workload) and job.label(api.JOB_UID) is not None:
+        return "is Kueue's own, made of a job"
     if job.label(api.MULTIKUEUE_ORIGIN) is not None:
         return "is MultiKueue's copy of a job of another cluster"
     view = view_for(job)
     foreign = view.foreign(job) if view else None
     return f"is managed by {foreign}" if foreign else None
+
+
+def queue_of(obj: Meta) -> str:
+    """The LocalQueue it asks for; "" where it asks for none."""
+    return obj.queue_name if isinstance(obj, Workload) else obj.label(api.QUEUE_NAME) or ""
+
+
+def _whole(job: Meta) -> OwnerReference | None:
+    """What it is a part of. A pod is of whatever controls it, and a Workload of whatever owns it: a group's pods and
+    a LeaderWorkerSet own theirs without controlling them (reference/kueue.md §4.2)."""
+    if isinstance(job, Workload):
+        return next(iter(job.metadata.owner_references or ()), None)
+    return job.controller if isinstance(job, Pod | PodGroup) else parent_of(job)
 
 
 def why_never(workload: Workload) -> str | None:
