@@ -6,7 +6,10 @@ what a program wants to know is in ``details.causes``.
 
 from collections.abc import Sequence
 
+import msgspec
+
 from classifier.fit import Outcome, PodSetVerdict, Verdict
+from classifier.fit.verdict import LINE_PREFIX
 from webhook.review import Answer, Cause, Denial
 
 
@@ -22,6 +25,12 @@ def answer(verdict: Verdict, notices: Sequence[str] = ()) -> Answer:
         return allowed
     causes = tuple(_cause(p) for p in verdict.pod_sets if p.verdict is Outcome.NEVER_FITS)
     return Answer(denial=Denial(verdict.line, causes), warnings=allowed.warnings)
+
+
+def pardoned(verdict: Verdict, why: str) -> Verdict:
+    """The same verdict without its denial: the user hears what is wrong, and why it goes on all the same."""
+    line = f"{LINE_PREFIX}{verdict.reason}: cannot fit"
+    return msgspec.structs.replace(verdict, denied=False, warnings=[line, f"not denied: {why}"])
 
 
 def told(notices: Sequence[str]) -> Answer:

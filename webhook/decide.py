@@ -8,17 +8,19 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from classifier import api
 from classifier.cluster.servertime import ServerTime
 from classifier.fit import Verdict, World, judge
+from classifier.fit.gang import GangError, Unresolved
+from classifier.fit.kinds import PODSETS
 from classifier.fit.mode import asks_to_skip, may_skip
-from classifier.objects import Meta
+from classifier.objects import Meta, Workload
 from classifier.policy import timeout_of
-from classifier.scope import why_not_ours
-from webhook import admit, kinds, stamp
+from classifier.scope import BOUNDED, queue_of, why_not_ours
+from webhook import admit, licence, stamp, starts, subject, template
 from webhook.metrics import Metrics
 from webhook.review import ALLOWED, Answer, Request
 from webhook.snapshot import Unavailable, View
+from webhook.subject import Subject
 
 log = logging.getLogger(__name__)
 
@@ -29,14 +31,23 @@ Judge = Callable[[Meta, World, int], Verdict]
 class Views(Protocol):
     """What :class:`webhook.snapshot.Snapshot` offers to a decision."""
 
-    async def view(self, namespace: str, queue: str) -> View: ...
+    async def view(self, namespace: str, queue: str, obj: Meta | None = None) -> View: ...
+
+
+class Groups(Protocol):
+    """What :class:`webhook.groups.Groups` tells of pod groups."""
+
+    async def formed(self, namespace: str, name: str) -> bool: ...
 
 
 class Reviewer:
     """Answers for both phases. Dry runs get the same answers and leave no trace in the counters of record."""
 
-    def __init__(self, snapshot: Views, time: ServerTime, metrics: Metrics, judge: Judge = judge) -> None:
+    def __init__(
+        self, snapshot: Views, groups: Groups, time: ServerTime, metrics: Metrics, judge: Judge = judge
+    ) -> None:
         self._snapshot = snapshot
+        self._groups = groups
         self._judge = judge
         self._time = time
         self._metrics = metrics
@@ -49,40 +60,56 @@ class Reviewer:
         return self._judging
 
     async def mutate(self, request: Request) -> Answer:
-        """Stamps for a job that a policy touches; Muster's keys taken off a copied manifest; else nothing."""
-        obj, unreadable = self._created(request)
-        if obj is None:
+        """Stamps for a job that a policy touches; Muster's keys taken off a copied manifest; a start counted; else
+        nothing. Of what exists already no annotation is changed but the count (design §7)."""
+        asked = subject.of(request)
+        if asked is None:
             return ALLOWED
-        if unreadable or why_not_ours(obj):
+        obj = asked.obj
+        if not asked.created:
+            old = asked.old
+            ours = old is not None and not asked.unreadable and why_not_ours(obj) is None
+            return Answer(starts.started(asked.resource, old, obj, request.object)) if ours else ALLOWED
+        # What is on a Workload is the controller's.
+        if asked.unreadable or isinstance(obj, Workload) or why_not_ours(obj):
             return Answer(stamp.strip(obj))
         now = self._time.now()
         current = obj.metadata.annotations or {}
-        queue = obj.label(api.QUEUE_NAME)
+        queue = queue_of(obj)
         if not queue:
             return Answer(stamp.patch(obj, {}))
         try:
-            view = await self._view(obj.namespace, queue)
+            view = await self._view(obj, queue)
         except Unavailable:
             return Answer(stamp.patch(obj, stamp.kept(current, now)))
-        timeout = timeout_of(current, view.policies).timeout
-        profiles = tuple(profile.name for profile in view.policies.profiles)
-        # Judging is the expensive part, and a job without a profile gets no preflight stamp.
-        verdict = self._judge(obj, view.world, now) if profiles else None
-        return Answer(
-            stamp.patch(obj, stamp.wanted(current, timeout=timeout, profiles=profiles, verdict=verdict, now=now))
+        profiles = view.policies.profiles
+        bounded = (asked.resource.group, asked.resource.kind) in BOUNDED
+        wanted = stamp.wanted(
+            current,
+            timeout=timeout_of(current, view.policies).timeout if bounded else None,
+            profiles=tuple(profile.name for profile in profiles),
+            # Judging is the expensive part, and a job without a profile gets no preflight stamp.
+            verdict=self._judge(obj, view.world, now) if profiles else None,
+            now=now,
+            counted=asked.resource in starts.COUNTED
+            and any(p.spec.admission is not None and p.spec.admission.count_on_pods for p in profiles),
         )
+        return Answer((*stamp.patch(obj, wanted), *_labelled(asked, view, request)))
 
     async def validate(self, request: Request) -> Answer:
-        """Denied where the verdict denies; warned where it warns; allowed. No profile, no verdict; but a duration that
-        cannot be read is told to everybody."""
-        obj, unreadable = self._created(request)
-        if unreadable:
+        """Denied where the verdict denies and the moment allows it; warned where it warns; allowed. No profile, no
+        verdict; but a duration that cannot be read is told to everybody."""
+        asked = subject.of(request)
+        if asked is None:
+            return ALLOWED
+        obj = asked.obj
+        if asked.unreadable:
             self._metrics.errors.labels("object").inc()
-        queue = obj.label(api.QUEUE_NAME) if obj else None
-        if obj is None or not queue or why_not_ours(obj):
+        queue = queue_of(obj)
+        if not queue or why_not_ours(obj) or not (asked.created or licence.changes_the_gang(asked)):
             return ALLOWED
         try:
-            view = await self._view(obj.namespace, queue)
+            view = await self._view(obj, queue)
         except Unavailable as error:
             if not request.dry_run:
                 self._metrics.skipped.labels(error.cause).inc()
@@ -90,33 +117,34 @@ class Reviewer:
         notices = timeout_of(obj.metadata.annotations, view.policies).warnings
         if not view.policies.profiles:
             return admit.told(notices)
-        if unreadable:
-            return admit.told((f"this {request.kind.kind} cannot be read: {unreadable}", *notices))
+        if asked.unreadable:
+            return admit.told((f"this {request.kind.kind} cannot be read: {asked.unreadable}", *notices))
         verdict = self._judge(obj, view.world, self._time.now())
-        self._record(request, obj, verdict, view)
+        if verdict.denied and (why := await self._pardoned(asked, view)):
+            verdict = admit.pardoned(verdict, why)
+        self._record(request, asked, verdict, view)
         return admit.answer(verdict, notices)
 
-    def _created(self, request: Request) -> tuple[Meta | None, kinds.Unreadable | None]:
-        """The object that is to be created, and why only its metadata can be read; None for what is not looked into."""
-        if request.operation != "CREATE" or request.sub_resource:
-            return None, None
-        unreadable = None
-        try:
-            obj = kinds.decode(request.kind.group, request.kind.version, request.kind.kind, request.object)
-        except kinds.Unreadable as error:
-            obj, unreadable = kinds.metadata(request.object), error
-        if obj is not None:
-            obj.metadata.namespace = obj.metadata.namespace or request.namespace
-        return obj, unreadable
+    async def _pardoned(self, asked: Subject, view: View) -> str | None:
+        """Why what can never fit is let through all the same; None if nothing speaks for it."""
+        if not licence.held(asked):
+            return "Kueue does not hold it"
+        if asked.old is not None and self._judge(asked.old, view.world, self._time.now()).denied:
+            return "it did not fit before either"
+        group = licence.group_of(asked)
+        if group and await self._groups.formed(asked.obj.namespace, group):
+            return f"pod group {group} exists already"
+        return None
 
-    async def _view(self, namespace: str, queue: str) -> View:
-        view = await self._snapshot.view(namespace, queue)
+    async def _view(self, obj: Meta, queue: str) -> View:
+        view = await self._snapshot.view(obj.namespace, queue, obj)
         self._judging = bool(view.world.profiles)
         return view
 
-    def _record(self, request: Request, obj: Meta, verdict: Verdict, view: View) -> None:
+    def _record(self, request: Request, asked: Subject, verdict: Verdict, view: View) -> None:
         if request.dry_run:
             return
+        obj = asked.obj
         fields = {
             "kind": request.kind.kind,
             "namespace": obj.namespace,
@@ -130,3 +158,15 @@ class Reviewer:
         if verdict.denied:
             self._metrics.denials.labels(verdict.profile or "").inc()
             log.info("denied a job", extra={**fields, "line": verdict.line})
+
+
+def _labelled(asked: Subject, view: View, request: Request) -> tuple[template.Operation, ...]:
+    """The topology label of the queue's profiles on the job's pod templates."""
+    label = template.topology_label(view.policies.profiles)
+    if label is None or asked.resource not in PODSETS:
+        return ()
+    try:
+        podsets = PODSETS[asked.resource](asked.obj, view.world.runtimes)
+    except (GangError, Unresolved):
+        return ()
+    return template.with_label(request.object, podsets, label)

@@ -1,4 +1,4 @@
-"""Decodes the kinds the webhook looks into: those of ``classifier/state/kinds``.
+"""Decodes the kinds the webhook looks into: those of ``classifier.scope.JUDGED``.
 
 Any other kind is allowed as it is: a webhook configuration may be broader than that table.
 """
@@ -7,12 +7,14 @@ from typing import Final
 
 import msgspec
 
+from classifier import api
 from classifier.objects import Meta
-from classifier.scope import BOUNDED
+from classifier.scope import JUDGED
+from webhook.review import GroupVersionKind
 
 _DECODERS: Final = {
-    (view.resource.group, view.resource.version, view.resource.kind): msgspec.json.Decoder(view.type_)
-    for view in BOUNDED.values()
+    (resource.group, resource.version, resource.kind): (resource, msgspec.json.Decoder(type_))
+    for resource, type_ in JUDGED.items()
 }
 _metadata: Final = msgspec.json.Decoder(Meta)
 
@@ -21,16 +23,21 @@ class Unreadable(Exception):
     """The object is not what its kind says; the text names the field."""
 
 
-def name_of(group: str, version: str, kind: str) -> str:
+def resource_of(kind: GroupVersionKind) -> api.Resource | None:
+    """The kind of the table, or None for one that is not ours."""
+    found = _DECODERS.get((kind.group, kind.version, kind.kind))
+    return found[0] if found else None
+
+
+def name_of(kind: GroupVersionKind) -> str:
     """The metric's label: a kind of the table, or ``other``."""
-    return kind if (group, version, kind) in _DECODERS else "other"
+    resource = resource_of(kind)
+    return resource.kind if resource else "other"
 
 
-def decode(group: str, version: str, kind: str, raw: msgspec.Raw) -> Meta | None:
-    """The object, or None for a kind that is not ours. Raises :class:`Unreadable`."""
-    decoder = _DECODERS.get((group, version, kind))
-    if decoder is None:
-        return None
+def decode(resource: api.Resource, raw: msgspec.Raw) -> Meta:
+    """The object. Raises :class:`Unreadable`."""
+    _, decoder = _DECODERS[resource.group, resource.version, resource.kind]
     try:
         return decoder.decode(raw)
     except RecursionError:

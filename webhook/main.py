@@ -16,6 +16,7 @@ from classifier.instant import SECOND
 from webhook import tls
 from webhook.authority import Authority
 from webhook.decide import Reviewer
+from webhook.groups import Groups
 from webhook.metrics import Metrics
 from webhook.server import Server
 from webhook.settings import Settings, SettingsError, describe, read
@@ -54,7 +55,7 @@ async def run(settings: Settings) -> int:
         server = Server(
             settings,
             context,
-            reviewer=Reviewer(snapshot, client.time, metrics),
+            reviewer=Reviewer(snapshot, Groups(client), client.time, metrics),
             snapshot=snapshot,
             authority=authority,
             metrics=metrics,

@@ -113,7 +113,7 @@ def endpoint(
         kind, result, status = "other", "refused", 200
         try:
             request = review.decode(await read_body(http, body_seconds))
-            kind = kinds.name_of(request.kind.group, request.kind.version, request.kind.kind)
+            kind = kinds.name_of(request.kind)
             bounded = within(budget(http.query.get("timeout")), decide, metrics, judging)
             answer = await never_failing(bounded, metrics, judging)(request)
             result, payload = answer.result, review.encode(request.uid, answer)

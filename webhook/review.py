@@ -42,7 +42,8 @@ class UserInfo(Obj):
 
 
 class Request(Obj):
-    """What the API server asks about. ``object`` is JSON of the reviewed object, ``null`` on DELETE."""
+    """What the API server asks about. ``object`` is JSON of the reviewed object, ``null`` on DELETE; ``old_object`` of
+    the one it replaces, ``null`` on CREATE."""
 
     uid: str
     kind: GroupVersionKind
@@ -53,6 +54,7 @@ class Request(Obj):
     user_info: UserInfo | None = None
     dry_run: bool | None = None
     object: msgspec.Raw = msgspec.Raw(b"null")
+    old_object: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Review(Obj):

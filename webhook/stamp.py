@@ -1,4 +1,4 @@
-"""What the mutating review changes on a job that is created. Pure: object, world and instant in, JSON Patch out.
+"""The annotations of a job that is created. Pure: object, world and instant in, JSON Patch out.
 
 A patch that does not apply rejects the job even where the webhook fails open (reference/engineering.md §0.6), and the
 API server may ask about our own output again (``reinvocationPolicy: IfNeeded``). So the patch is a function of what the
@@ -12,15 +12,14 @@ shows at most that much too early; the bound that is enforced is counted by the 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from classifier import api
 from classifier.fit import Outcome, Verdict
 from classifier.instant import SECOND, format_instant, instant_or_none
 from classifier.objects import Meta
 from classifier.policy import Timeout
-
-Operation = dict[str, Any]
+from webhook.template import Operation, token
 
 #: Milliseconds. Also forgives replicas whose clocks differ by a second: a stamp may come from the near future.
 FRESH: Final = 60 * SECOND
@@ -29,14 +28,32 @@ FRESH: Final = 60 * SECOND
 VALUE_LIMIT: Final = 1024
 
 #: Everything Muster says about a job. What of it is not said now must not be there: it speaks of another object.
-STAMPS: Final = (api.SUBMITTED_AT, api.ADMISSION_DEADLINE, api.CAPACITY_PROFILE, api.PREFLIGHT)
-_OURS: Final = tuple(dict.fromkeys((*STAMPS, *api.CONTROLLER_KEYS)))
+STAMPS: Final = (
+    api.SUBMITTED_AT,
+    api.ADMISSION_DEADLINE,
+    api.CAPACITY_PROFILE,
+    api.PREFLIGHT,
+    api.ADMISSION_COUNT,
+)
+_OURS: Final = tuple(dict.fromkeys((*STAMPS, *api.PROTECTED_KEYS)))
+
+#: Of a job that is counted and was not started yet. The webhook configuration knows by the key whom to ask about.
+NOT_STARTED: Final = "0"
 
 
 def wanted(
-    current: Mapping[str, str], *, timeout: Timeout | None, profiles: tuple[str, ...], verdict: Verdict | None, now: int
+    current: Mapping[str, str],
+    *,
+    timeout: Timeout | None,
+    profiles: tuple[str, ...],
+    verdict: Verdict | None,
+    now: int,
+    counted: bool = False,
 ) -> dict[str, str]:
-    """The stamps of a job with ``current`` annotations: none where neither a profile nor a timeout touches it."""
+    """The stamps of a job with ``current`` annotations: none where neither a profile nor a timeout touches it.
+
+    ``counted``: its starts are to be counted (``webhook.starts``).
+    """
     if timeout is None and not profiles:
         return {}
     submitted = _fresh(current, now) or now // SECOND * SECOND
@@ -47,6 +64,8 @@ def wanted(
         stamps[api.CAPACITY_PROFILE] = (verdict.profile if verdict else None) or ", ".join(profiles)
         if verdict is not None and verdict.outcome is not Outcome.SKIPPED:
             stamps[api.PREFLIGHT] = verdict.annotation[:VALUE_LIMIT]
+    if counted:
+        stamps[api.ADMISSION_COUNT] = NOT_STARTED
     return stamps
 
 
@@ -63,7 +82,7 @@ def _fresh(current: Mapping[str, str], now: int) -> int | None:
 
 def strip(obj: Meta) -> tuple[Operation, ...]:
     """JSON Patch that takes off what only the controller may say, of a job that is not ours to stamp."""
-    return tuple({"op": "remove", "path": _path(key)} for key in api.CONTROLLER_KEYS if obj.annotation(key) is not None)
+    return tuple({"op": "remove", "path": _path(key)} for key in api.PROTECTED_KEYS if obj.annotation(key) is not None)
 
 
 def patch(obj: Meta, stamps: Mapping[str, str]) -> tuple[Operation, ...]:
@@ -83,8 +102,7 @@ def patch(obj: Meta, stamps: Mapping[str, str]) -> tuple[Operation, ...]:
 
 
 def _path(key: str) -> str:
-    """RFC 6901: ``~`` first, or the one made for ``/`` would be escaped again."""
-    return "/metadata/annotations/" + key.replace("~", "~0").replace("/", "~1")
+    return "/metadata/annotations/" + token(key)
 
 
 def _instant(at: int) -> str:

@@ -37,6 +37,7 @@ class AdmissionPolicySpec(Obj):
     max_timeout: str | None = None
     requeue: str | None = None
     ttl_after_timeout: str | None = None
+    count_on_pods: bool | None = None
 
 
 class WorkloadLabel(Obj):

@@ -29,7 +29,13 @@ FULL: Final[dict[str, Any]] = {
                 "nodeGroups": ["gpupool-vmss"],
             }
         ],
-        "admission": {"timeout": "30m", "maxTimeout": "4h", "requeue": "None", "ttlAfterTimeout": "1h"},
+        "admission": {
+            "timeout": "30m",
+            "maxTimeout": "4h",
+            "requeue": "None",
+            "ttlAfterTimeout": "1h",
+            "countOnPods": True,
+        },
         "topology": {
             "nodeLabel": "example.com/rack",
             "workloadLabel": {"key": "capacity.example.com/topology", "value": "same-rack"},

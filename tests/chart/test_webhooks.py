@@ -3,9 +3,10 @@
 import pytest
 
 from classifier import api
+from classifier.scope import JUDGED
 from tests.chart.conftest import MATRIX, rendered
-from tests.chart.render import Object, of_kind, only
-from webhook.kinds import name_of
+from tests.chart.render import Object, of_kind, only, render
+from webhook.starts import COUNTED
 
 KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 KUEUE = "kueue-mutating-webhook-configuration"
@@ -40,53 +41,130 @@ def test_no_side_effects_and_a_short_wait(defaults: list[Object], kind: str) -> 
         assert entry.get("reinvocationPolicy") == ("IfNeeded" if kind == KINDS[0] else None)
 
 
+#: The field by which Kueue holds each kind; None: it is seen at creation alone.
+HELD = {
+    "appwrapper": "spec.suspend",
+    "jaxjob": "spec.runPolicy.suspend",
+    "job": "spec.suspend",
+    "jobset": "spec.suspend",
+    "leaderworkerset": None,
+    "mpijob": "spec.runPolicy.suspend",
+    "paddlejob": "spec.runPolicy.suspend",
+    "pod": None,
+    "pytorchjob": "spec.runPolicy.suspend",
+    "raycluster": "spec.suspend",
+    "rayjob": "spec.suspend",
+    "tfjob": "spec.runPolicy.suspend",
+    "trainjob": "spec.suspend",
+    "workload": None,
+    "xgboostjob": "spec.runPolicy.suspend",
+}
+
+
+def entries(objects: list[Object], kind: str) -> dict[str, Object]:
+    """By the kind of objects they see."""
+    return {entry["name"][1:].removesuffix(".muster.dev"): entry for entry in only(objects, kind)["webhooks"]}
+
+
+def conditions(entry: Object) -> dict[str, str]:
+    return {condition["name"]: condition["expression"] for condition in entry["matchConditions"]}
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_creation_is_seen(objects: list[Object], kind: str) -> None:
-    for entry in only(objects, kind)["webhooks"]:
+def test_every_kind_that_is_judged_is_seen_and_no_other(defaults: list[Object], kind: str) -> None:
+    """A kind in the chart alone would cost every submission a call for nothing."""
+    seen = {}
+    for name, entry in entries(defaults, kind).items():
         (rule,) = entry["rules"]
-        assert rule["operations"] == ["CREATE"]
         assert rule["scope"] == "Namespaced"
+        (group,), (version,), (plural,) = rule["apiGroups"], rule["apiVersions"], rule["resources"]
+        resource = next(r for r in JUDGED if (r.group, r.version, r.plural) == (group, version, plural))
+        seen[name] = resource
+    assert set(seen.values()) == set(JUDGED)
+    assert {name: resource.kind.lower() for name, resource in seen.items()} == {name: name for name in HELD}
+
+
+def test_counted_is_what_the_code_counts(defaults: list[Object]) -> None:
+    seen = entries(defaults, "MutatingWebhookConfiguration")
+    updated = {name for name, entry in seen.items() if "UPDATE" in entry["rules"][0]["operations"]}
+    assert updated == {resource.kind.lower() for resource in COUNTED}
+
+
+def test_updates_are_judged_of_what_kueue_holds_by_a_field(defaults: list[Object]) -> None:
+    seen = entries(defaults, "ValidatingWebhookConfiguration")
+    updated = {name for name, entry in seen.items() if "UPDATE" in entry["rules"][0]["operations"]}
+    assert updated == {name for name, field in HELD.items() if field or name == "workload"}
+    for entry in seen.values():
+        assert set(entry["rules"][0]["operations"]) <= {"CREATE", "UPDATE"}
+        assert "/" not in entry["rules"][0]["resources"][0]
 
 
 QUEUED = (
     "has(object.metadata.labels) && 'kueue.x-k8s.io/queue-name' in object.metadata.labels && "
     "object.metadata.labels['kueue.x-k8s.io/queue-name'] != ''"
 )
+CARRYING = (
+    f"has(object.metadata.annotations) && [{', '.join(repr(key) for key in api.PROTECTED_KEYS)}]"
+    ".exists(key, key in object.metadata.annotations)"
+)
 
 
-def conditions(objects: list[Object], kind: str) -> dict[str, str]:
-    (entry,) = only(objects, kind)["webhooks"]
-    return {condition["name"]: condition["expression"] for condition in entry["matchConditions"]}
+def held(name: str, of: str) -> str:
+    """That the field is there, step by step, and true."""
+    steps = str(HELD[name]).split(".")
+    paths = [".".join([of, *steps[: n + 1]]) for n in range(len(steps))]
+    return "".join(f"has({path}) && " for path in paths) + f"{paths[-1]} == true"
 
 
-def test_queued_objects_are_judged(objects: list[Object]) -> None:
-    found = conditions(objects, "ValidatingWebhookConfiguration")
-    assert found == {"queued": QUEUED, "not-being-deleted": "!has(object.metadata.deletionTimestamp)"}
+def test_queued_objects_are_judged_when_created_or_changed_while_held(defaults: list[Object]) -> None:
+    for name, entry in entries(defaults, "ValidatingWebhookConfiguration").items():
+        found = conditions(entry)
+        assert found.pop("not-being-deleted") == "!has(object.metadata.deletionTimestamp)"
+        if name == "workload":
+            assert found["queued"] == "has(object.spec) && has(object.spec.queueName) && object.spec.queueName != ''"
+            continue
+        assert found.pop("queued") == QUEUED
+        if HELD[name]:
+            changed = found.pop("created-or-changed-while-held")
+            assert changed.startswith("request.operation == 'CREATE' || (!request.userInfo.username.endsWith(")
+            for each in ("object", "oldObject"):
+                assert f" && ({held(name, each)}) && " in changed
+        assert found.keys() == ({"nobodys-part"} if name == "pod" else set())
 
 
-def test_queued_objects_are_stamped_and_all_others_lose_the_controllers_keys(objects: list[Object]) -> None:
+def test_queued_objects_are_stamped_and_all_others_lose_the_controllers_keys(defaults: list[Object]) -> None:
     """A manifest saved from a decided job may have lost its queue, and is not to keep the decision."""
-    found = conditions(objects, "MutatingWebhookConfiguration")
-    assert found.keys() == {"queued-or-carrying-our-keys", "not-being-deleted"}
-    queued, _, carrying = found["queued-or-carrying-our-keys"].partition(" || ")
-    assert queued == f"({QUEUED})"
-    keys = ", ".join(f"'{key}'" for key in api.CONTROLLER_KEYS)
-    assert carrying == (
-        f"(has(object.metadata.annotations) && [{keys}].exists(key, key in object.metadata.annotations))"
-    )
+    counted = {resource.kind.lower() for resource in COUNTED}
+    for name, entry in entries(defaults, "MutatingWebhookConfiguration").items():
+        found = conditions(entry)
+        if name == "workload":
+            assert found["carrying-our-keys"] == CARRYING
+        elif name in counted:
+            expression = found["queued-or-carrying-our-keys-or-a-counted-start"]
+            created, _, started = expression.partition(" : ")
+            assert created == f"request.operation == 'CREATE' ? (({QUEUED}) || ({CARRYING}))"
+            assert f"'{api.ADMISSION_COUNT}' in object.metadata.annotations" in started
+            assert started.endswith(f"({held(name, 'oldObject')}) && !({held(name, 'object')}))")
+        else:
+            assert found["queued-or-carrying-our-keys"] == f"({QUEUED}) || ({CARRYING})"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_that_is_sent_is_understood(defaults: list[Object], kind: str) -> None:
-    """A kind in the chart alone would cost every submission a call for nothing."""
-    singular = {resource.plural: resource for resource in vars(api).values() if isinstance(resource, api.Resource)}
-    for entry in only(defaults, kind)["webhooks"]:
-        for rule in entry["rules"]:
-            for plural in rule["resources"]:
-                resource = singular[plural]
-                assert rule["apiGroups"] == [resource.group]
-                assert rule["apiVersions"] == [resource.version]
-                assert name_of(resource.group, resource.version, resource.kind) != "other"
+def test_what_kueue_or_a_controller_makes_is_never_seen(defaults: list[Object], kind: str) -> None:
+    seen = entries(defaults, kind)
+    assert (
+        "!object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)"
+        in (conditions(seen["pod"])["nobodys-part"])
+    )
+    made = conditions(seen["workload"])["made-by-a-person"]
+    assert "size(object.metadata.ownerReferences) == 0" in made
+    assert f"!('{api.JOB_UID}' in object.metadata.labels)" in made
+    assert "!request.userInfo.username.endsWith(':kueue-controller-manager')" in made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_are_a_value(kind: str) -> None:
+    assert entries(render({"webhook": {"kinds": ["rayjob", "job"]}}), kind).keys() == {"job", "rayjob"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

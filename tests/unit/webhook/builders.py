@@ -8,7 +8,7 @@ import msgspec
 from classifier import api
 from classifier.fit import World
 from classifier.instant import parse_instant
-from classifier.objects import CapacityProfile, ClusterQueue, LocalQueue, Meta, Namespace, ResourceFlavor
+from classifier.objects import CapacityProfile, ClusterQueue, ConfigMap, LocalQueue, Meta, Namespace, ResourceFlavor
 
 Object = dict[str, Any]
 
@@ -135,6 +135,16 @@ def namespace(annotations: dict[str, str] | None = None) -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "annotations": annotations}}
 
 
+def kueue_config() -> Object:
+    """Kueue as its manifests install it: nothing that counts differently from its defaults."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "kueue-manager-config", "namespace": "kueue-system"},
+        "data": {"controller_manager_config.yaml": "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"},
+    }
+
+
 def world(*, profiles: list[Object] | None = None, queue: Object | None = None, ns: Object | None = None) -> World:
     """The world of these builders; ``profiles`` defaults to the one above."""
     return World(
@@ -143,6 +153,7 @@ def world(*, profiles: list[Object] | None = None, queue: Object | None = None, 
         local_queues={"team/gpu": msgspec.convert(queue or local_queue(), LocalQueue)},
         flavors={"a100-scale": msgspec.convert(flavor(), ResourceFlavor)},
         namespaces={"team": msgspec.convert(ns or namespace(), Namespace)},
+        kueue_config=msgspec.convert(kueue_config(), ConfigMap),
     )
 
 
@@ -154,6 +165,7 @@ def paths() -> dict[str, Object]:
         api.CLUSTER_QUEUES.path(name="gpu-a100"): cluster_queue(),
         api.RESOURCE_FLAVORS.path(name="a100-scale"): flavor(),
         api.NAMESPACES.path(name="team"): namespace(),
+        api.CONFIG_MAPS.path("kueue-system", "kueue-manager-config"): kueue_config(),
     }
 
 

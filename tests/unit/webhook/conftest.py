@@ -20,6 +20,7 @@ from tests.unit.webhook.running import Webhook, judgement
 from webhook import tls
 from webhook.authority import Authority
 from webhook.decide import Judge, Reviewer
+from webhook.groups import Groups
 from webhook.metrics import Metrics
 from webhook.server import Server
 from webhook.settings import Settings, read
@@ -98,7 +99,7 @@ async def webhook(
     client, metrics, context = await connect(), Metrics(), tls.server_context()
     snapshot = Snapshot(client, settings)
     authority = Authority(client, settings, context, settle=0.2, rest=0.01)
-    reviewer = Reviewer(snapshot, client.time, metrics, judge)
+    reviewer = Reviewer(snapshot, Groups(client), client.time, metrics, judge)
     server = Server(settings, context, reviewer=reviewer, snapshot=snapshot, authority=authority, metrics=metrics)
     await server.start()
     tasks = [asyncio.create_task(snapshot.run()), asyncio.create_task(authority.run())]

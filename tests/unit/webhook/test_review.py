@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classifier import api
 from classifier.fit import Outcome, PodSetVerdict, Verdict
 from classifier.objects import Job
 from classifier.scope import why_not_ours
@@ -74,7 +75,7 @@ FIELDS = ("metadata", "spec", "labels", "annotations", "ownerReferences", "templ
 @given(st.dictionaries(st.sampled_from(FIELDS), JSON_VALUES | st.dictionaries(st.sampled_from(FIELDS), JSON_VALUES)))
 def test_an_object_of_any_shape_is_read_or_refused_as_unreadable(obj: dict[str, Any]) -> None:
     try:
-        read = kinds.decode("batch", "v1", "Job", msgspec.Raw(json.dumps(obj).encode()))
+        read = kinds.decode(api.JOBS, msgspec.Raw(json.dumps(obj).encode()))
     except kinds.Unreadable:
         return
     assert isinstance(read, Job)

@@ -203,6 +203,12 @@ properties:
   ttlAfterTimeout:
     description: How long after its timeout a job is deleted. Absent, nothing is ever deleted.
     {{- include "muster.crd.duration" . | nindent 4 }}
+  countOnPods:
+    description: >-
+      Whether the webhook counts how often a job is started, on the job and on its pod templates, so that pods carry
+      their execution. It is then asked each time such a job is let go.
+    type: boolean
+    default: false
 {{- end -}}
 
 {{- define "muster.crd.topology" -}}

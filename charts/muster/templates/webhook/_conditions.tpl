@@ -1,0 +1,89 @@
+{{/*
+When a webhook is asked, in CEL. What nobody's policy can touch is never sent, and no update that lets a job go, stops it,
+or changes anything but its gang. Every field is looked for before it is read: an expression that fails would, under
+failurePolicy Fail, refuse the object.
+*/}}
+
+{{/* Called with a path such as "oldObject.spec.suspend": whether that field is there and true. */}}
+{{- define "muster.webhook.isTrue" -}}
+{{- $steps := splitList "." . -}}
+{{- $path := first $steps -}}
+{{- range rest $steps -}}
+{{- $path = printf "%s.%s" $path . -}}
+has({{ $path }}) && {{ end -}}
+{{ . }} == true
+{{- end -}}
+
+{{/* Called with "object" or "oldObject". */}}
+{{- define "muster.webhook.queued" -}}
+has({{ . }}.metadata.labels) && 'kueue.x-k8s.io/queue-name' in {{ . }}.metadata.labels && {{ . }}.metadata.labels['kueue.x-k8s.io/queue-name'] != ''
+{{- end -}}
+
+{{- define "muster.webhook.workloadQueued" -}}
+has(object.spec) && has(object.spec.queueName) && object.spec.queueName != ''
+{{- end -}}
+
+{{/* Of a Workload: whether it has no quota yet. */}}
+{{- define "muster.webhook.workloadWaits" -}}
+!has({{ . }}.status) || !has({{ . }}.status.conditions) || !{{ . }}.status.conditions.exists(c, c.type == 'QuotaReserved' && c.status == 'True')
+{{- end -}}
+
+{{/* What only the controller writes (classifier/api.py, PROTECTED_KEYS): copied or forged where it is created. */}}
+{{- define "muster.webhook.carryingOurKeys" -}}
+has(object.metadata.annotations) && ['muster.dev/admission-clock', 'muster.dev/admission-deadline', 'muster.dev/admission-outcome', 'muster.dev/admission-outcome-of', 'muster.dev/admission-message', 'muster.dev/delete-after', 'muster.dev/admission-timeout-committed', 'muster.dev/cleanup-committed'].exists(key, key in object.metadata.annotations)
+{{- end -}}
+
+{{- define "muster.webhook.operations" -}}
+{{- if or (and (eq .prefix "v") (or .kind.suspend (eq .kind.name "workload"))) (and (eq .prefix "m") .kind.counted) -}}
+[CREATE, UPDATE]
+{{- else -}}
+[CREATE]
+{{- end -}}
+{{- end -}}
+
+{{/* Called as "muster.webhook.entry" is. */}}
+{{- define "muster.webhook.conditions" -}}
+{{- $workload := eq .kind.name "workload" -}}
+{{- $queued := include (ternary "muster.webhook.workloadQueued" "muster.webhook.queued" $workload) "object" -}}
+{{- $carrying := include "muster.webhook.carryingOurKeys" . -}}
+{{- $new := printf "object.%s" .kind.suspend -}}
+{{- $old := printf "oldObject.%s" .kind.suspend -}}
+- name: not-being-deleted
+  expression: "!has(object.metadata.deletionTimestamp)"
+{{- if eq .kind.name "pod" }}
+- name: nobodys-part
+  expression: >-
+    (!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)) && (!has(object.metadata.annotations) || !('kueue.x-k8s.io/pod-suspending-parent' in object.metadata.annotations))
+{{- end }}
+{{- if $workload }}
+- name: made-by-a-person
+  expression: >-
+    (!has(object.metadata.ownerReferences) || size(object.metadata.ownerReferences) == 0) && (!has(object.metadata.labels) || !('kueue.x-k8s.io/job-uid' in object.metadata.labels)) && !request.userInfo.username.endsWith(':kueue-controller-manager')
+{{- end }}
+{{- if eq .prefix "v" }}
+- name: queued
+  expression: >-
+    {{ $queued }}
+{{- if .kind.suspend }}
+- name: created-or-changed-while-held
+  expression: >-
+    request.operation == 'CREATE' || (!request.userInfo.username.endsWith(':kueue-controller-manager') && ({{ include "muster.webhook.isTrue" $old }}) && ({{ include "muster.webhook.isTrue" $new }}) && (object.spec != oldObject.spec || !({{ include "muster.webhook.queued" "oldObject" }}) || object.metadata.labels['kueue.x-k8s.io/queue-name'] != oldObject.metadata.labels['kueue.x-k8s.io/queue-name']))
+{{- else if $workload }}
+- name: created-or-changed-while-it-waits
+  expression: >-
+    request.operation == 'CREATE' || (has(oldObject.spec) && object.spec != oldObject.spec && ({{ include "muster.webhook.workloadWaits" "oldObject" }}) && ({{ include "muster.webhook.workloadWaits" "object" }}))
+{{- end }}
+{{- else if $workload }}
+- name: carrying-our-keys
+  expression: >-
+    {{ $carrying }}
+{{- else if .kind.counted }}
+- name: queued-or-carrying-our-keys-or-a-counted-start
+  expression: >-
+    request.operation == 'CREATE' ? (({{ $queued }}) || ({{ $carrying }})) : (has(object.metadata.annotations) && 'muster.dev/admission-count' in object.metadata.annotations && ({{ include "muster.webhook.isTrue" $old }}) && !({{ include "muster.webhook.isTrue" $new }}))
+{{- else }}
+- name: queued-or-carrying-our-keys
+  expression: >-
+    ({{ $queued }}) || ({{ $carrying }})
+{{- end }}
+{{- end -}}

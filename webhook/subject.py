@@ -1,0 +1,43 @@
+"""What a review is about: the object as it is to be, as it was, or why only its metadata can be read."""
+
+from dataclasses import dataclass
+
+from classifier import api
+from classifier.objects import Meta
+from webhook import kinds
+from webhook.review import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """``old`` is None for what is created."""
+
+    resource: api.Resource
+    obj: Meta
+    old: Meta | None = None
+    unreadable: str | None = None
+
+    @property
+    def created(self) -> bool:
+        return self.old is None
+
+
+def of(request: Request) -> Subject | None:
+    """None for what is never looked into: other kinds and operations, subresources, an update that cannot be read."""
+    resource = kinds.resource_of(request.kind)
+    if resource is None or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
+        return None
+    old = None
+    try:
+        if request.operation == "UPDATE":
+            old = _placed(kinds.decode(resource, request.old_object), request)
+        return Subject(resource, _placed(kinds.decode(resource, request.object), request), old)
+    except kinds.Unreadable as error:
+        obj = kinds.metadata(request.object) if request.operation == "CREATE" else None
+        return None if obj is None else Subject(resource, _placed(obj, request), None, str(error))
+
+
+def _placed(obj: Meta, request: Request) -> Meta:
+    """The namespace of what is created may stand in the URL alone."""
+    obj.metadata.namespace = obj.metadata.namespace or request.namespace
+    return obj
