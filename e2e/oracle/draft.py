@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from classifier import api
-from e2e.builders import QUEUE_LABEL, Document, Queues
+from e2e.builders import GPU, QUEUE_LABEL, Document, Queues
 from e2e.oracle import constraints, pods
 from e2e.oracle.case import Part
 from e2e.oracle.dice import Dice
@@ -24,6 +24,8 @@ class Draft:
     topology: bool
     #: Whether the kind's CRD keeps pod-level resources; those of the training operator do not know the field.
     pod_level: bool = True
+    #: Whether nobody looks at its templates before pods are made of them.
+    unchecked: bool = False
     tags: set[str] = field(default_factory=set)
     parts: list[Part] = field(default_factory=list)
     #: What the job needs beside queues and nodes.
@@ -34,6 +36,9 @@ class Draft:
         """A template of ``count`` pods in all."""
         amounts = pods.want(self.dice, self.room, self.tags, small)
         made = pods.template(self.dice, self.name, role, container, amounts, self.tags, pod_level=self.pod_level)
+        if self.unchecked and GPU in amounts and self.dice.one_in(8):
+            pods.halve_a_device(made)
+            self.tags.add("fraction")
         constraints.constrain(self.dice, made, self.tags, self.number)
         if self.tainted:
             constraints.tolerate(self.dice, made, self.tags)

@@ -15,7 +15,7 @@ from e2e.oracle.room import IGNORED, SLICE, SLICE_GIB, SLICE_MEMORY, Amounts, te
 from e2e.oracle.supply import LEVELS, TOPOLOGY, Flavor, draw_flavor
 
 #: Of this seed every special thing is drawn often enough (a unit test counts them).
-SEED: Final = 3
+SEED: Final = 2
 COUNT: Final = 320
 #: Namespaces: one plain and of a team, one whose LimitRange sets defaults, one whose LimitRange sets bounds.
 PLAIN: Final = "oracle"
@@ -40,7 +40,8 @@ def case(seed: int, number: int) -> Case:
     name = f"c{number:03}"
     tags: set[str] = set()
     way = dice.of(*["one flavor"] * 9, *["two flavors"] * 3, "two groups", "two groups", *["topology"] * 3)
-    tags.add(way)
+    if way != "two groups":
+        tags.add(way)
     flavors = [draw_flavor(dice, f"{name}-a", tags, way == "topology")]
     if way == "two flavors":
         flavors.append(draw_flavor(dice, f"{name}-b", tags, False))
@@ -50,8 +51,17 @@ def case(seed: int, number: int) -> Case:
     if namespace != PLAIN:
         tags.add(namespace)
     pool = dice.choice([pool for flavor in flavors for pool in flavor.pools])
-    draft = Draft(dice, number, name, Queues(namespace, name, name, flavors[0].name), pool.room, pool.tainted, False)
-    draft.tags, draft.topology = tags, way == "topology"
+    draft = Draft(
+        dice,
+        number,
+        name,
+        Queues(namespace, name, name, flavors[0].name),
+        pool.room,
+        tainted=pool.tainted,
+        topology=way == "topology",
+        unchecked=not MAKERS[kind].real,
+        tags=tags,
+    )
     documents = MAKERS[kind].make(draft)
     world = [object_ for flavor in flavors for object_ in flavor.objects()]
     profiles = [flavor.profile() for flavor in flavors]
@@ -86,6 +96,7 @@ def _groups(
         del whole[dice.choice(sorted(whole))]
         tags.add("uncovered")
     if way == "two groups" and GPU in whole and len(whole) > 1:
+        tags.add(way)
         name, labels = f"{draft.name}-g", dict(flavors[0].labels)
         if dice.one_in(4):
             labels[POOL_LABEL] = name

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from classifier.quantity import milli
 from e2e.builders import GPU, Document
 from e2e.oracle.case import CASE, ROLE
 from e2e.oracle.dice import Dice
@@ -100,6 +101,15 @@ def _apart(dice: Dice, container: str, amounts: Amounts, tags: set[str], ways: S
         case _:
             spec["containers"] = [_container(container, _form(dice, amounts, tags))]
     return spec
+
+
+def halve_a_device(template: Document) -> None:
+    """Half a GPU less in every container that asks for some: quota counts a whole one, and no pod can carry it."""
+    spec = template["spec"]
+    for container in [*spec["containers"], *spec.get("initContainers", ())]:
+        for amounts in container["resources"].values():
+            if GPU in amounts:
+                amounts[GPU] = f"{milli(amounts[GPU]) - 500}m"
 
 
 def _container(name: str, resources: Mapping[str, Any], **more: Any) -> Document:

@@ -27,7 +27,7 @@ OFTEN: Final = {
     **dict.fromkeys(("depends on Complete", "depends on Ready", "launcher as worker", "no leader template"), 2),
     **dict.fromkeys(("runtime mpi", "runtime initializer", "runtime launcher", "runtime patch", "several hosts"), 2),
     **dict.fromkeys(("autoscaling", "fault tolerance", "submission HTTPMode", "submission SidecarMode"), 2),
-    **dict.fromkeys(("resources per node", "nodes of the runtime", "flavors contradict", "flavor names a tier"), 2),
+    **dict.fromkeys(("resources per node", "nodes of the runtime", "flavors contradict", "fraction"), 2),
 }
 
 
