@@ -173,6 +173,20 @@ def test_slices_of_a_node_are_counted_node_by_node() -> None:
     assert slices_at_most(surveyed(pool(None), level=HOSTNAME), [0], 2) == 0
 
 
+def test_a_pod_of_a_pool_without_known_domains_completes_one_slice_and_not_each() -> None:
+    surveys = surveyed(pool(3, {"a": 1, "b": 1, "c": 1}), pool(1))
+    assert slices_at_most(surveys, [2, 1], 3) == 1
+
+
+def test_a_domain_that_could_not_be_searched_in_time_leaves_it_unknown() -> None:
+    bins = [Bin("large", {"cpu": 12}, 2), Bin("small", {"cpu": 1}, 1)]
+    parts = [Part(str(size), 2, {"cpu": size}, frozenset({0, 1})) for size in (5, 4, 3)]
+    racks = possible(surveyed(pool(2, {"a": 2}), pool(1, {"b": 1})))
+    assert [one.name for one in racks] == ["a", "b"]
+    assert together(parts, bins, racks, Budget(STEPS)).packing.fate is Fate.FITS
+    assert together(parts, bins, racks, Budget(90)).packing.fate is Fate.UNKNOWN
+
+
 def test_kueue_asks_a_domain_for_whole_slices_only() -> None:
     assert slices_wanted(5, 2) == 2
     assert slices_wanted(5, 2, surely=True) == 3
