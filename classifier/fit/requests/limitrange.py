@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from classifier.fit.gang import GangError
 from classifier.fit.requests.amounts import Nanos, read
-from classifier.objects import LimitRange
+from classifier.objects import LimitRange, LimitRangeItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,25 @@ def merged(limit_ranges: Iterable[LimitRange], *, known: bool = True) -> Ranges:
             if limits is None:
                 continue
             try:
-                _lower(limits.default, read(item.default, "default"))
-                _lower(limits.default_request, read(item.default_request, "defaultRequest"))
-                _lower(limits.max, read(item.max, "max"))
-                _raise(limits.min, read(item.min, "min"))
+                own = _completed(item)
             except GangError:
                 known = False  # the API server would not store it: what it does cannot be said
+                continue
+            _lower(limits.default, own.default)
+            _lower(limits.default_request, own.default_request)
+            _lower(limits.max, own.max)
+            _raise(limits.min, own.min)
     return Ranges(ranges.container, ranges.pod, known)
+
+
+def _completed(item: LimitRangeItem) -> Limits:
+    """As the API server stores it (Kubernetes: SetDefaults_LimitRangeItem). Raises GangError."""
+    least, most = read(item.min, "min"), read(item.max, "max")
+    default, request = read(item.default, "default"), read(item.default_request, "defaultRequest")
+    if item.type == "Container":
+        default = most | default
+        request = least | default | request
+    return Limits(default, request, most, least)
 
 
 def _lower(total: Nanos, more: Nanos) -> None:

@@ -1,5 +1,7 @@
 """What one pod takes of quota (reference/kueue.md §6.2)."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,6 +98,11 @@ RANGES = {
         {"cpu": 5000},
     ),
     "and else not": (pod(container({"cpu": 1})), [limit_range(Pod={"defaultRequest": {"cpu": 5}})], {"cpu": 1000}),
+    "the most that is allowed is the default, as it is stored": (
+        pod(container({}, {GPU: 4})),
+        [limit_range(Container={"max": {"cpu": 100, GPU: 8}, "min": {"cpu": 1, "memory": "1Mi"}})],
+        {"cpu": 100_000, GPU: 8, "memory": MI},
+    ),
     "several are merged, the smaller default counts": (
         pod(container()),
         [
@@ -169,8 +176,12 @@ def test_the_configuration_leaves_out_and_exchanges(text: str, expected: dict[st
 
 def test_amounts_end_at_int64() -> None:
     huge = pod(container({"memory": "8Ei", "cpu": 1}), container({"memory": "8Ei"}))
-    assert count(huge).amounts["memory"] == MAX_INT64
-    assert count(huge, pods=2).amounts["memory"] == MAX_INT64 // 2  # so Kueue scales the whole down to one pod
+    assert count(huge, pods=2).amounts["memory"] == MAX_INT64
+
+
+def test_for_fewer_pods_kueue_divides_what_ended_at_int64() -> None:
+    three_or_one = replace(podset(pod(container({"memory": "8Ei", "cpu": 1})), 3), min_count=1)
+    assert quota_requests(three_or_one, Terms()).amounts == {"memory": MAX_INT64 // 3, "cpu": 1000}
 
 
 class TestDoubt:
