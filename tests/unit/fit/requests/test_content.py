@@ -30,10 +30,10 @@ FAULTS: dict[str, tuple[PodSpec, Terms, str | None]] = {
         Terms(),
         "the pod requests more cpu than its limit",
     ),
-    "above what a LimitRange allows": (
+    "above what a LimitRange allows, which is its limit by default": (
         pod(container({"cpu": "2001m"})),
         SMALL,
-        "containers[0] asks for more cpu than a LimitRange allows",
+        "containers[0] requests more cpu than its limit",
     ),
     "a limit above it": (
         pod(container({"cpu": 1}, {"cpu": 3})),
