@@ -15,7 +15,7 @@ def exists(parts: Sequence[Part], bins: Sequence[Bin]) -> bool:
     goal = tuple(part.count for part in parts)
     totals = {tuple(0 for _ in parts)}
     for index, one in enumerate(bins):
-        contents = [pods for pods in _up_to(goal) if holds(parts, index, one, pods)]
+        contents = _fullest({pods for pods in _up_to(goal) if holds(parts, index, one, pods)})
         for _ in range(sum(goal) if one.nodes is None else one.nodes):
             totals = {
                 tuple(min(want, a + b) for want, a, b in zip(goal, total, pods, strict=True))
@@ -37,6 +37,15 @@ def holds(parts: Sequence[Part], index: int, one: Bin, pods: tuple[int, ...]) ->
         sum(count * part.requests.get(resource, 0) for part, count in present) <= offer
         for resource, offer in one.offers.items()
     )
+
+
+def _fullest(contents: set[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Those to which no pod can be added: whatever a node may hold, it may hold less of."""
+    return [
+        pods
+        for pods in contents
+        if not any((*pods[:at], count + 1, *pods[at + 1 :]) in contents for at, count in enumerate(pods))
+    ]
 
 
 def _up_to(goal: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

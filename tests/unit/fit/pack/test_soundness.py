@@ -25,13 +25,13 @@ def test_never_means_that_no_packing_exists_and_fits_that_one_does(world: World)
         assert exists(*world) is (found.fate is Fate.FITS)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(worlds(most_parts=2))
 def test_of_two_shapes_in_a_small_world_nothing_stays_unknown(world: World) -> None:
     assert packed(world).fate is not Fate.UNKNOWN
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(worlds(endless=True))
 def test_the_nodes_it_says_it_uses_are_there_and_are_enough(world: World) -> None:
     parts, bins = world
@@ -41,7 +41,7 @@ def test_the_nodes_it_says_it_uses_are_there_and_are_enough(world: World) -> Non
         assert exists(parts, [replace(one, nodes=found.nodes.get(i, 0)) for i, one in enumerate(bins)])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(worlds())
 def test_a_proof_needs_no_parts_and_bins_but_those_it_names(world: World) -> None:
     parts, bins = world
@@ -57,7 +57,7 @@ def test_a_proof_needs_no_parts_and_bins_but_those_it_names(world: World) -> Non
             assert found.needs > found.limit
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(worlds(), st.integers(0, 12))
 def test_a_starved_search_may_not_know_but_never_errs(world: World, steps: int) -> None:
     plenty = sum(len(part.bins) for part in world[0]) + 100
@@ -66,7 +66,7 @@ def test_a_starved_search_may_not_know_but_never_errs(world: World, steps: int) 
         assert exists(*world) is (found.fate is Fate.FITS)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(worlds(), st.permutations(range(4)))
 def test_the_order_of_parts_and_bins_does_not_matter(world: World, order: list[int]) -> None:
     parts, bins = world
@@ -85,7 +85,7 @@ def test_the_order_of_parts_and_bins_does_not_matter(world: World, order: list[i
     assert {bins[i].key: n for i, n in one.nodes.items()} == {bins[order[i]].key: n for i, n in two.nodes.items()}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(worlds(), st.sampled_from(["node", "offer", "pod", "bin", "part"]), st.integers(0, 3))
 def test_more_room_or_fewer_pods_never_turns_a_fit_into_a_proof(world: World, what: str, at: int) -> None:
     parts, bins = world
@@ -105,7 +105,7 @@ def test_more_room_or_fewer_pods_never_turns_a_fit_into_a_proof(world: World, wh
     assert packed(world).fate is Fate.FITS
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(worlds())
 def test_a_bin_without_end_takes_whatever_part_may_stand_in_it(world: World) -> None:
     parts, bins = world

@@ -78,7 +78,7 @@ def truths(draw: st.DrawFn, exact: bool = False) -> Truth:
     return Truth(racks, [draw(st.integers(2, 8)) for _ in range(size)], pools, parts)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(truths())
 def test_where_no_domain_is_said_to_hold_them_none_does(truth: Truth) -> None:
     found = together(truth.parts, truth.bins, possible(surveyed(*truth.pools)), Budget(STEPS))
@@ -87,7 +87,7 @@ def test_where_no_domain_is_said_to_hold_them_none_does(truth: Truth) -> None:
         assert not any(exists(truth.parts, truth.inside(rack)) for rack in RACKS)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(truths(exact=True))
 def test_with_nothing_hidden_a_domain_is_found_where_there_is_one(truth: Truth) -> None:
     surveys = surveyed(*truth.pools)
@@ -99,7 +99,7 @@ def test_with_nothing_hidden_a_domain_is_found_where_there_is_one(truth: Truth) 
     assert (sure.packing.fate is Fate.FITS) is holds
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(truths(exact=True))
 def test_a_promise_beside_others_has_a_rack_for_the_one_and_room_for_the_rest(truth: Truth) -> None:
     first = frozenset({truth.parts[0].name})
@@ -114,7 +114,7 @@ def test_a_promise_beside_others_has_a_rack_for_the_one_and_room_for_the_rest(tr
     assert all(n <= (truth.bins[at].nodes or 0) for at, n in found.nodes.items())
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(truths(), st.lists(st.integers(0, 4), min_size=3, max_size=3), st.integers(1, 6))
 def test_there_are_never_more_slices_than_the_bound(truth: Truth, per_node: list[int], size: int) -> None:
     bound = slices_at_most(surveyed(*truth.pools), per_node[: len(truth.pools)], size)
@@ -122,7 +122,7 @@ def test_there_are_never_more_slices_than_the_bound(truth: Truth, per_node: list
     assert slices(truth, per_node, size) <= bound
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(truths(exact=True), st.lists(st.integers(0, 4), min_size=3, max_size=3), st.integers(1, 6))
 def test_with_nothing_hidden_the_slices_are_counted(truth: Truth, per_node: list[int], size: int) -> None:
     surveys, pods = surveyed(*truth.pools), per_node[: len(truth.pools)]
