@@ -69,6 +69,8 @@ class ApiServer:
     calls: list[Call] = field(default_factory=list)
     fault: Fault | None = None
     faulty: Callable[[Call], bool] = everything
+    #: Kinds that are not installed (404) or may not be read (403), by plural.
+    refusals: dict[str, int] = field(default_factory=dict)
     #: Extra headers of every regular answer.
     headers: dict[str, str] = field(default_factory=dict)
     version: int = 100
@@ -145,6 +147,9 @@ class ApiServer:
             self._changed.notify_all()
         if self.fault is not None and self.faulty(call):
             return await self.fault(request)
+        refused = [code for plural, code in self.refusals.items() if plural in request.path.split("/")]
+        if refused:
+            return status(refused[0], "Forbidden" if refused[0] == 403 else "", f"{request.path} is refused")
         match request.method:
             case "GET" if call.watch:
                 return await self._watch(request)

@@ -11,7 +11,7 @@ import gc
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -45,6 +45,10 @@ class Reflector(Generic[T]):
     inside the event loop, before the next line is read: it must be quick. ``new`` is None for a deletion; ``old`` and
     ``new`` may be different objects of one name where the deletion between them was not seen (compare their UIDs).
     An object that cannot be read is left out, and that is said. ``idle`` is in seconds.
+
+    A kind that may be missing has ``patience``, in seconds: while the server does not serve it (404) or does not let us
+    read it (403), it is asked for again so much later and not as after other failures; see :attr:`refused`.
+    ``versions`` are tried in turn, the first one first. ``on_known`` is called whenever :attr:`known` has changed.
     """
 
     def __init__(
@@ -58,6 +62,9 @@ class Reflector(Generic[T]):
         label_selector: str | None = None,
         project: Callable[[T], T] | None = None,
         on_change: Callable[[str, T | None, T | None], None] | None = None,
+        on_known: Callable[[], None] | None = None,
+        patience: float | None = None,
+        versions: Sequence[str] = (),
         idle: float = IDLE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
@@ -66,8 +73,15 @@ class Reflector(Generic[T]):
         self.relists = 0
         #: Why the copy may be out of date; None while a watch is open.
         self.trouble: str | None = None
+        #: 403 or 404 while the server answers so for a kind that may be missing.
+        self.refused: int | None = None
         self._client = client
-        self._path = resource.path(namespace)
+        self._namespace = namespace
+        self._served = [resource._replace(version=version) for version in versions] or [resource]
+        self._patience = patience
+        self._on_known = on_known
+        self._untried = len(self._served)
+        self._nudged = asyncio.Event()
         self._selectors = {
             name: value
             for name, value in (("fieldSelector", field_selector), ("labelSelector", label_selector))
@@ -100,6 +114,20 @@ class Reflector(Generic[T]):
         """Whether the first list is complete."""
         return self._synced.is_set()
 
+    @property
+    def known(self) -> bool:
+        """Whether ``objects`` are all there are. Of a kind that is not served there are none."""
+        return self.refused is None if self.synced else self.refused == 404
+
+    @property
+    def answered(self) -> bool:
+        """Whether the server has said anything about the kind yet, be it a refusal or an error."""
+        return self.synced or self.refused is not None or self.trouble is not None
+
+    def nudge(self) -> None:
+        """Ask again now for a kind that was refused: there is reason to believe that it is there."""
+        self._nudged.set()
+
     async def wait_synced(self) -> None:
         await self._synced.wait()
 
@@ -128,6 +156,8 @@ class Reflector(Generic[T]):
                 self._expired = True
             except ApiError as error:
                 self.trouble, wait = str(error), error.retry_after
+                if await self._refuse(error):
+                    continue
             except ClientError as error:
                 self.trouble = str(error)
             except (msgspec.MsgspecError, RecursionError) as error:
@@ -139,8 +169,57 @@ class Reflector(Generic[T]):
                 log.warning("%s: %s; again in %.1fs", self.resource.plural, self.trouble, delay)
             await self._sleep(delay)
 
+    # --- kinds that may be missing ----------------------------------------------------------------------------
+
+    async def _refuse(self, error: ApiError) -> bool:
+        """Wait patiently if this is a refusal of a kind that may be missing; whether it was one."""
+        if self._patience is None or error.status not in (403, 404):
+            return False
+        forget = False
+        if error.missing:
+            self._expired = True
+            self._served.append(self._served.pop(0))
+            self._untried -= 1
+            if self._untried > 0:
+                self.trouble = None
+                return True
+            # Twice, and long apart: uninstalled. Once may be a server that has only just started.
+            forget = self.synced and self.refused == 404
+        if self.refused != error.status:
+            log.info("%s: %s; asked again every %.0fs", self.resource.plural, error, self._patience)
+        self._learn(error.status, synced=self.synced and not forget)
+        await self._rest(self._patience * random.uniform(0.9, 1.1))
+        return True
+
+    def _learn(self, refused: int | None, *, synced: bool) -> None:
+        known = self.known
+        self.refused = refused
+        self._untried = len(self._served)
+        if synced:
+            self._synced.set()
+        elif self.synced:
+            self._synced.clear()
+            for _ in self._store.replace({}, ""):
+                pass
+        if self._on_known is not None and self.known != known:
+            self._on_known()
+
+    async def _rest(self, seconds: float) -> None:
+        """Sleep, or until nudged."""
+        self._nudged.clear()
+        waits = [asyncio.ensure_future(self._sleep(seconds)), asyncio.ensure_future(self._nudged.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
     def _lived(self) -> bool:
         return self._opened is not None and self._monotonic() - self._opened >= LIVED
+
+    def path(self, name: str | None = None, namespace: str | None = None) -> str:
+        """Where what is followed is, or one object of it."""
+        return self._served[0].path(namespace or self._namespace, name)
 
     # --- list -------------------------------------------------------------------------------------------------
 
@@ -154,7 +233,7 @@ class Reflector(Generic[T]):
             await asyncio.sleep(0)
         self._expired = False
         self.trouble = None
-        self._synced.set()
+        self._learn(None, synced=True)
 
     async def _read_pages(self) -> tuple[dict[str, T], str]:
         """All objects, and the version they are as of."""
@@ -163,7 +242,7 @@ class Reflector(Generic[T]):
         params = {"limit": str(PAGE), **self._selectors} if self._paged else dict(self._selectors)
         while True:
             try:
-                body = await self._client.request("GET", self._path, params=params, timeout=LIST_TIMEOUT)
+                body = await self._client.request("GET", self.path(), params=params, timeout=LIST_TIMEOUT)
             except ApiError as error:
                 if not _too_old(error):
                     raise
@@ -200,9 +279,10 @@ class Reflector(Generic[T]):
         }
         spoke = False
         try:
-            async with self._client.stream(self._path, params=params, idle=self._idle) as stream:
+            async with self._client.stream(self.path(), params=params, idle=self._idle) as stream:
                 self._opened = self._heard = self._monotonic()
                 self.trouble = None
+                self._learn(None, synced=True)
                 # The half of a torn line is dropped: the next watch starts from the last whole one.
                 lines = Lines(MAX_LINE)
                 async for chunk in stream.iter_any():
