@@ -1,5 +1,6 @@
-"""What the controller knows of the cluster: one reflector a kind, trimmed to what it reads, and their indexes.
+"""What the controller knows of jobs and their Workloads, trimmed to what it reads, and whom a change concerns.
 
+Queues, profiles and whatever else a gang is judged by are followed in one place (``classifier.cluster.following``).
 Every change ends in a Workload's key handed to ``touch``; nothing here decides anything.
 """
 
@@ -10,9 +11,9 @@ import msgspec
 
 from classifier import api, scope
 from classifier.cluster.client import Client
+from classifier.cluster.following import Following
 from classifier.cluster.reflector import Reflector
 from classifier.objects import (
-    AdmissionCheck,
     CapacityProfile,
     ClusterQueue,
     LocalQueue,
@@ -20,7 +21,6 @@ from classifier.objects import (
     Meta,
     Namespace,
     OwnerReference,
-    ProvisioningRequestConfig,
     Workload,
 )
 from classifier.policy import Policies, profiles_for
@@ -105,6 +105,7 @@ class Cache:
     def __init__(
         self,
         client: Client,
+        following: Following,
         touch: Callable[[str], None],
         orphan: Callable[[OwnerKey], None],
         *,
@@ -130,19 +131,29 @@ class Cache:
             )
             for kind, view in BOUNDED.items()
         }
-        self.local_queues = Reflector(client, api.LOCAL_QUEUES, LocalQueue, on_change=self._local_queue_changed)
-        self.cluster_queues = Reflector(client, api.CLUSTER_QUEUES, ClusterQueue, on_change=self._cluster_queue_changed)
-        self.namespaces = Reflector(client, api.NAMESPACES, Namespace, on_change=self._namespace_changed)
-        self.profiles = Reflector(client, api.CAPACITY_PROFILES, CapacityProfile, on_change=self._profile_changed)
-        self.checks = Reflector(client, api.ADMISSION_CHECKS, AdmissionCheck, on_change=self._provisioning_changed)
-        self.configs = Reflector(
-            client, api.PROVISIONING_REQUEST_CONFIGS, ProvisioningRequestConfig, on_change=self._provisioning_changed
-        )
+        self.local_queues = following.local_queues.reflector
+        self.cluster_queues = following.cluster_queues.reflector
+        self.namespaces = following.namespaces.reflector
+        self.profiles = following.profiles.reflector
+        self.checks = following.checks.reflector
+        self.configs = following.configs.reflector
+        following.local_queues.listen(self._local_queue_changed)
+        following.cluster_queues.listen(self._cluster_queue_changed)
+        following.namespaces.listen(self._namespace_changed)
+        following.profiles.listen(self._profile_changed)
+        following.checks.listen(self._provisioning_changed)
+        following.configs.listen(self._provisioning_changed)
 
     @property
-    def reflectors(self) -> Iterator[Reflector[Any]]:
+    def own(self) -> Iterator[Reflector[Any]]:
+        """What is followed for deadlines alone."""
         yield self.workloads
         yield from self.owners.values()
+
+    @property
+    def needed(self) -> Iterator[Reflector[Any]]:
+        """What has to be listed before a deadline is decided on."""
+        yield from self.own
         yield from (self.local_queues, self.cluster_queues, self.namespaces)
         yield from (self.profiles, self.checks, self.configs)
 

@@ -11,6 +11,7 @@ from typing import Any
 from classifier import api, scope
 from classifier.clock import Standing
 from classifier.cluster.client import ApiError, Client, Unreachable
+from classifier.cluster.following import Following
 from classifier.cluster.reflector import Reflector
 from classifier.instant import SECOND
 from classifier.objects import Meta, Workload
@@ -61,8 +62,12 @@ class Engine:
         self._now = client.time.now
         self._queue: WorkQueue[Key] = WorkQueue()
         self._deadlines: Deadlines[Key] = Deadlines(self._now, self._queue.add)
+        self.following = Following(
+            client, kueue_config=settings.kueue_config, autoscaler_status=settings.autoscaler_status
+        )
         self.cache = Cache(
             client,
+            self.following,
             self._queue.add,
             self._queue.add,
             default=settings.default_timeout,
@@ -81,7 +86,7 @@ class Engine:
         self._blind_said: str | None = None
         self._trying = False
         self._steps = 0
-        self._reflectors = [*self.cache.reflectors, self.fence.policies, self.fence.bindings]
+        self._reflectors = [*self.cache.needed, self.fence.policies, self.fence.bindings]
         metrics.watch_reflectors(self._reflectors)
         self.cache.on_workload(self._workload_changed)
 
@@ -95,8 +100,9 @@ class Engine:
         """Sync, recover what an earlier life left undone, then follow. Raises only what is a bug."""
         reflectors = self._reflectors
         async with asyncio.TaskGroup() as tasks:
-            for reflector in reflectors:
+            for reflector in (*self.cache.own, self.fence.policies, self.fence.bindings):
                 tasks.create_task(reflector.run(), name=f"reflect {reflector.resource.plural}")
+            tasks.create_task(self.following.run(), name="follow")
             tasks.create_task(self._supervise(), name="supervise")
             # Nothing is decided on half a picture: recovery is the first pass over all that was listed.
             for reflector in reflectors:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from classifier.cluster.configmaps import AUTOSCALER_STATUS, KUEUE_CONFIG, ConfigMapName, parse_name
 from classifier.cluster.logs import LEVELS
 from classifier.instant import parse_duration
 
@@ -28,6 +29,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     burst: int
     workers: int
+    kueue_config: ConfigMapName | None
+    autoscaler_status: ConfigMapName | None
     log_level: str
     kubeconfig: str | None
 
@@ -43,6 +46,13 @@ class _Problems(list[str]):
             return 0
         try:
             return parse_duration(text)
+        except ValueError as error:
+            self.append(f"{flag}: {error}")
+            return None
+
+    def config_map(self, flag: str, text: str) -> ConfigMapName | None:
+        try:
+            return parse_name(text)
         except ValueError as error:
             self.append(f"{flag}: {error}")
             return None
@@ -105,6 +115,12 @@ def parser() -> argparse.ArgumentParser:
     add("--rate", default="50", help="writes per second, on average; 0: unlimited")
     add("--burst", default="100", help="writes that may go at once")
     add("--workers", default="16", help="writes in flight")
+    add(
+        "--kueue-config",
+        default=str(KUEUE_CONFIG),
+        help="NAMESPACE/NAME of the ConfigMap Kueue is configured by; empty: not read",
+    )
+    add("--autoscaler-status", default=str(AUTOSCALER_STATUS), help="the same of the autoscaler's status")
     add("--log-level", default="info", help=f"least severe log lines to show: {', '.join(LEVELS)}")
     add("--kubeconfig", default=None, help="kubeconfig file; default: KUBECONFIG, else the pod's ServiceAccount")
     return out
@@ -130,6 +146,8 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
         rate=problems.number("--rate", raw.rate),
         burst=problems.whole("--burst", raw.burst),
         workers=problems.whole("--workers", raw.workers),
+        kueue_config=problems.config_map("--kueue-config", raw.kueue_config),
+        autoscaler_status=problems.config_map("--autoscaler-status", raw.autoscaler_status),
         log_level=raw.log_level,
         kubeconfig=raw.kubeconfig,
     )

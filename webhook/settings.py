@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
+from classifier.cluster.configmaps import AUTOSCALER_STATUS, KUEUE_CONFIG, ConfigMapName, parse_name
 from classifier.cluster.logs import LEVELS
 from classifier.instant import SECOND, parse_duration
 from webhook.tls import VERSIONS
@@ -33,6 +34,8 @@ class Settings:
     drain: int
     stale_after: int
     preflight_optional: bool
+    kueue_config: ConfigMapName | None
+    autoscaler_status: ConfigMapName | None
     certificate_mode: str
     tls_min_version: str
     log_level: str
@@ -81,6 +84,8 @@ def parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--drain", "15s", "how long to go on answering after SIGTERM, while endpoints forget us")
     add("--stale-after", "3m", "silence of a watch after which its copy is no longer judged by")
     add("--preflight-optional", "false", "true: jobs of every namespace may skip preflight by their own annotation")
+    add("--kueue-config", str(KUEUE_CONFIG), "NAMESPACE/NAME of the ConfigMap Kueue is configured by; empty: not read")
+    add("--autoscaler-status", str(AUTOSCALER_STATUS), "the same of the autoscaler's status; empty: not read")
     add("--certificate-mode", "selfSigned", f"where the certificate comes from: {', '.join(CERTIFICATE_MODES)}")
     add("--tls-min-version", "1.2", f"lowest TLS version: {', '.join(VERSIONS)}")
     add("--log-level", "info", f"lowest level that is logged: {', '.join(LEVELS)}")
@@ -122,6 +127,13 @@ def read(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
             problem(field, f"{text[:64]!r} is not the name of a Kubernetes object")
         return str(text)
 
+    def config_map(field: str) -> ConfigMapName | None:
+        try:
+            return parse_name(given[field])
+        except ValueError as error:
+            problem(field, str(error))
+            return None
+
     def one_of(field: str, values: Sequence[str]) -> str:
         text = given[field]
         if text not in values:
@@ -145,6 +157,8 @@ def read(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
         drain=required("drain"),
         stale_after=required("stale_after"),
         preflight_optional=one_of("preflight_optional", ("true", "false")) == "true",
+        kueue_config=config_map("kueue_config"),
+        autoscaler_status=config_map("autoscaler_status"),
         certificate_mode=one_of("certificate_mode", CERTIFICATE_MODES),
         tls_min_version=one_of("tls_min_version", tuple(VERSIONS)),
         log_level=one_of("log_level", LEVELS),

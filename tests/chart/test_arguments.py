@@ -4,6 +4,7 @@ from typing import Any
 
 import controller.settings
 import webhook.settings
+from classifier.cluster.configmaps import AUTOSCALER_STATUS, KUEUE_CONFIG, ConfigMapName
 from tests.chart.conftest import MATRIX, rendered
 from tests.chart.render import Object, only, render
 
@@ -44,6 +45,22 @@ def test_both_agree_on_the_policy_of_the_values() -> None:
     control = controller.settings.parse(arguments(objects, "controller"))
     assert (hook.default_timeout, hook.max_timeout) == (control.default_timeout, control.max_timeout)
     assert hook.default_timeout == 4 * 3600 * 1000
+
+
+def test_both_read_the_config_maps_of_the_values() -> None:
+    chosen = {
+        "kueue": {"config": {"namespace": "queues", "name": "config"}},
+        "autoscaler": {"statusConfigMap": {"name": ""}},
+    }
+    for values, expected in (
+        ({}, (KUEUE_CONFIG, AUTOSCALER_STATUS)),
+        (chosen, (ConfigMapName("queues", "config"), None)),
+    ):
+        objects = render(values)
+        hook = webhook.settings.read(arguments(objects, "webhook"), {})
+        control = controller.settings.parse(arguments(objects, "controller"))
+        assert (hook.kueue_config, hook.autoscaler_status) == expected
+        assert (control.kueue_config, control.autoscaler_status) == expected
 
 
 def test_the_webhooks_own_settings_are_within_reach(defaults: list[Object]) -> None:

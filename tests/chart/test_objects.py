@@ -27,8 +27,11 @@ def test_no_two_objects_share_a_name(objects: list[Object]) -> None:
 
 
 def test_namespaced_objects_go_to_the_release_namespace(case: str, objects: list[Object]) -> None:
-    spread = {obj["metadata"]["namespace"] for obj in objects if "namespace" in obj["metadata"]}
-    assert spread == {MATRIX[case].namespace}
+    """But for the right to read one object of another namespace, which cannot be given from here."""
+    namespaced = [obj for obj in objects if "namespace" in obj["metadata"]]
+    abroad = {obj["kind"] for obj in namespaced if obj["metadata"]["namespace"] != MATRIX[case].namespace}
+    assert abroad <= {"Role", "RoleBinding"}
+    assert len(namespaced) > len(abroad)
 
 
 def test_every_object_is_known_as_the_releases(case: str, objects: list[Object]) -> None:

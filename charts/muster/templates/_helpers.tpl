@@ -32,6 +32,13 @@ Kueue's (kubernetes: apiserver/pkg/admission/configuration/mutating_webhook_mana
 {{- end -}}
 {{- end -}}
 
+{{/* NAMESPACE/NAME of one of the ConfigMaps that are read; empty where it is not. */}}
+{{- define "muster.configMap" -}}
+{{- if .name -}}
+{{- printf "%s/%s" .namespace .name -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "muster.image" -}}
 {{- if .Values.image.digest -}}
 {{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}

@@ -9,6 +9,7 @@ import pytest
 
 from classifier import api
 from classifier.cluster.client import Client
+from classifier.cluster.following import Following
 from classifier.cluster.reflector import Reflector
 from controller.cache import Cache, OwnerKey
 from tests.builders import Builder, cluster_queue, job, local_queue, namespace, profile, workload
@@ -24,7 +25,7 @@ class Fed:
     def __init__(self, client: Client) -> None:
         self._touched: list[str] = []
         self._orphans: list[OwnerKey] = []
-        self.cache = Cache(client, self._touched.append, self._orphans.append)
+        self.cache = Cache(client, Following(client), self._touched.append, self._orphans.append)
         self._version = 0
 
     def feed(self, reflector: Reflector[Any], obj: Builder[Any], *, deleted: bool = False) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from classifier import api
 from classifier.cluster.client import Client
+from classifier.cluster.following import Following
 from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from classifier.instant import HOUR, SECOND, format_instant
 from controller import profiles as module
@@ -91,11 +92,11 @@ async def keeping(server: ApiServer, tmp_path: Path) -> AsyncIterator[Metrics]:
     """The profiles' statuses, kept as in the controller."""
     config = write_kubeconfig(tmp_path / "config", server.url)
     async with await Client.connect(kubeconfig=config) as client:
-        cache = Cache(client, lambda _: None, lambda _: None)
+        cache = Cache(client, Following(client), lambda _: None, lambda _: None)
         fence = Fence(client, "muster-fence", 30 * SECOND, lambda: None)
         metrics = Metrics()
         statuses = ProfileStatus(client, cache, fence, metrics)
-        reflectors = [*cache.reflectors, fence.policies, fence.bindings]
+        reflectors = [*cache.needed, fence.policies, fence.bindings]
         tasks = [asyncio.create_task(reflector.run()) for reflector in reflectors]
         try:
             for reflector in reflectors:

@@ -261,9 +261,9 @@ async def test_a_queue_applied_together_with_its_job_is_looked_up_live(ready: We
             await held.wait()
 
     apiserver.before = hold
-    apiserver.events.clear()  # what happens from here on reaches no watch
     path = api.LOCAL_QUEUES.path("team", "fresh")
-    apiserver.objects[path] = {**local_queue(), "metadata": {"name": "fresh", "namespace": "team"}}
+    apiserver.put(path, {**local_queue(), "metadata": {"name": "fresh", "namespace": "team"}})
+    apiserver.events.clear()  # this reaches no watch
     response = await ready.ask("/validate", job(pods=3, queue="fresh"))
     held.set()
     assert response["allowed"] is False

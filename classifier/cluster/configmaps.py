@@ -1,0 +1,40 @@
+"""The two ConfigMaps a judgement reads, each one object by name: Kueue's configuration, the autoscaler's status."""
+
+import re
+from typing import Final, NamedTuple
+
+from classifier.objects import ConfigMap, Metadata
+
+#: Of a Namespace, and of an object in it (Kubernetes: DNS label, DNS subdomain).
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+
+
+class ConfigMapName(NamedTuple):
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+#: As Kueue's manifests install it (Kueue: config/components/manager/controller_manager_config.yaml).
+KUEUE_CONFIG: Final = ConfigMapName("kueue-system", "kueue-manager-config")
+#: Cluster Autoscaler's ``--namespace`` and ``--status-config-map-name`` (reference/capacity.md §2.3).
+AUTOSCALER_STATUS: Final = ConfigMapName("kube-system", "cluster-autoscaler-status")
+
+
+def parse_name(text: str) -> ConfigMapName | None:
+    """``NAMESPACE/NAME``; None for an empty text: it is not read then. Raises ValueError for anything else."""
+    if not text:
+        return None
+    namespace, _, name = text.partition("/")
+    if not _NAMESPACE.fullmatch(namespace) or not _NAME.fullmatch(name):
+        raise ValueError(f"{text[:64]!r} is not the NAMESPACE/NAME of a ConfigMap")
+    return ConfigMapName(namespace, name)
+
+
+def kueue_defaults() -> ConfigMap:
+    """Kueue's configuration where nobody has configured anything."""
+    name = Metadata(name=KUEUE_CONFIG.name, namespace=KUEUE_CONFIG.namespace)
+    return ConfigMap(metadata=name, data={"controller_manager_config.yaml": ""})
