@@ -35,15 +35,16 @@ def quota_requests(podset: Podset, terms: Terms) -> Counted:
     if terms.config is not None:
         total = transformed(total, terms.config)
     amounts = {
-        resource: _scaled(amount_of(resource, nanos), podset) for resource, nanos in total.items() if resource != "pods"
+        resource: _share(amount_of(resource, nanos), podset.count)
+        for resource, nanos in total.items()
+        if resource != "pods"
     }
     return Counted(amounts, frozenset(amounts) if terms.config is None else _doubtful(pod, terms, amounts))
 
 
-def _scaled(amount: int, podset: Podset) -> int:
-    """To admit fewer pods than all Kueue divides the total, which was cut off at int64 (``ScaledTo``)."""
-    partly = podset.min_count < podset.count and amount * podset.count > MAX_INT64
-    return MAX_INT64 // podset.count if partly else amount
+def _share(amount: int, count: int) -> int:
+    """Where the total ends at int64, what one pod has of it: of fewer pods Kueue counts so much each (``ScaledTo``)."""
+    return amount if amount * count <= MAX_INT64 else MAX_INT64 // count
 
 
 def _doubtful(pod: Filled, terms: Terms, amounts: Amounts) -> frozenset[str]:
