@@ -36,7 +36,7 @@ def app_wrapper_podsets(wrapper: AppWrapper, runtimes: Runtimes, kinds: Kinds) -
     for index, component in enumerate((wrapper.spec or AppWrapperSpec()).components or ()):
         try:
             inside = _podsets(component, wrapper.namespace, f"/spec/components/{index}/template", runtimes, kinds)
-        except (GangError, msgspec.ValidationError) as error:
+        except (GangError, msgspec.ValidationError, UnicodeEncodeError) as error:
             raise GangError(f"spec.components[{index}]: {error}") from error
         for one in inside:
             # Stages of different components have nothing to do with each other.

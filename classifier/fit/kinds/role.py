@@ -5,10 +5,9 @@ ones are left out or null as there, and maps are sorted.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
-
-import msgspec
 
 from classifier.objects import Affinity, Container, LabelSelector, NodeSelectorTerm, Pod, PodAffinity, PodSpec
 
@@ -34,11 +33,11 @@ def role_of(pod: Pod) -> str:
     given = pod.annotation(_ROLE)
     if given is not None:
         return given.lower()
-    shape = msgspec.json.encode({"spec": _shape(pod.spec or PodSpec())})
+    shape = json.dumps({"spec": _shape(pod.spec or PodSpec())}, separators=(",", ":"), ensure_ascii=False)
     # Go escapes these inside of texts, and JSON has them nowhere else.
-    for sign in b"<>&":
-        shape = shape.replace(bytes([sign]), b"\\u%04x" % sign)
-    return hashlib.sha256(shape).hexdigest()[:_LENGTH]
+    for sign in "<>&":
+        shape = shape.replace(sign, f"\\u{ord(sign):04x}")
+    return hashlib.sha256(shape.encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
 
 
 def _shape(spec: PodSpec) -> Json:

@@ -56,7 +56,8 @@ def test_types_that_are_absent_or_unknown_are_not_counted(struct: type[KubeflowJ
 
 @each_kind
 def test_nothing_at_all_is_no_gang(struct: type[KubeflowJob]) -> None:
-    for spec in (None, {}, {FIELDS[struct]: {}}, {FIELDS[struct]: None}):
+    specs: list[Any] = [None, {}, {FIELDS[struct]: {}}, {FIELDS[struct]: None}]
+    for spec in specs:
         with pytest.raises(GangError, match=f"spec.{FIELDS[struct]} has no pods"):
             podsets(made(struct, spec))
 

@@ -46,6 +46,6 @@ def test_no_groups_wait_for_nothing() -> None:
 @pytest.mark.parametrize(
     ("fields", "says"), [({"size": 0}, "size is 0"), ({"size": -1}, "size is -1"), ({"replicas": -1}, "replicas is -1")]
 )
-def test_counts_the_api_server_refuses(fields: dict[str, int], says: str) -> None:
+def test_counts_the_api_server_refuses(fields: dict[str, Any], says: str) -> None:
     with pytest.raises(GangError, match=says):
         podsets(lws(**fields))

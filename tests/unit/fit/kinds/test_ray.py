@@ -110,7 +110,7 @@ SUBMITTER = ("ray-job-submitter", {"cpu": "500m", "memory": "200Mi"})
 
 
 @pytest.mark.parametrize("mode", [{}, {"submissionMode": "K8sJobMode"}])
-def test_a_ray_job_is_submitted_by_a_pod(mode: dict[str, str]) -> None:
+def test_a_ray_job_is_submitted_by_a_pod(mode: dict[str, Any]) -> None:
     assert counts(job(spec(group(replicas=2)), **mode)) == {"head": 1, "small": 2, "submitter": 1}
     submitter = podsets(job(**mode))[-1]
     assert (asked(submitter.spec), submitter.path) == ([SUBMITTER], None)
