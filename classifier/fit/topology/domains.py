@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from classifier.fit.topology.survey import Survey
 
@@ -55,16 +56,24 @@ def _hosts(surveys: Sequence[Survey], nodes: Sequence[int | None]) -> list[Domai
 
 
 def _largest(domains: Iterable[Domain]) -> list[Domain]:
-    """Without those of which a single other one has as many nodes of every pool; the first of equals stays."""
+    """Without those of which a single other one has as many nodes of every pool; the first of equals stays. Of very
+    many, which would be long to compare, only equals are left out."""
+    apart = {one.nodes: one for one in sorted(domains, key=lambda one: one.name or "", reverse=True)}
+    ordered = sorted(
+        apart.values(), key=lambda one: (-sum(_ENDLESS if n is None else n for n in one.nodes), one.name or "")
+    )
+    if len(ordered) > _COMPARED:
+        return ordered
     kept: list[Domain] = []
-    for one in sorted(domains, key=lambda one: -sum(_ENDLESS if n is None else n for n in one.nodes)):
+    for one in ordered:
         if not any(_covers(other, one) for other in kept):
             kept.append(one)
     return kept
 
 
 #: More nodes than any pool declares, to sort by.
-_ENDLESS = 1 << 62
+_ENDLESS: Final = 1 << 62
+_COMPARED: Final = 64
 
 
 def _covers(large: Domain, small: Domain) -> bool:

@@ -72,3 +72,13 @@ def test_surely_there_is_a_domain_with(declared: Pool, level: str, domains: list
 
 def test_nodes_that_were_not_seen_lately_promise_nothing() -> None:
     assert certain(surveyed(pool(3, live=["a", "a"]), recent=False)) == []
+
+
+def test_a_thousand_racks_of_a_few_sizes_are_a_few_domains() -> None:
+    racks: dict[str, int | None] = {f"rack-{at:04}": 1 + at % 3 for at in range(1000)}
+    other: dict[str, int | None] = {f"rack-{at:04}": 3 - at % 3 for at in range(1000)}
+    assert most(pool(1999, racks), pool(1999, other)) == {
+        "rack-0000": (1, 3),
+        "rack-0001": (2, 2),
+        "rack-0002": (3, 1),
+    }
