@@ -161,9 +161,13 @@ def job(name: str = "train", namespace: str = NAMESPACE) -> JobBuilder:
     return builder
 
 
+#: Of whatever resource.
+_LARGE = "1000Ti"
+
+
 class ClusterQueueBuilder(Builder[ClusterQueue]):
-    def group(self, resources: list[str], *flavors: str, quota: int | str = 1000) -> Self:
-        """A resource group: what it covers, its flavors in order, the same nominal quota everywhere."""
+    def group(self, resources: list[str], *flavors: str, quota: int | str = _LARGE) -> Self:
+        """A resource group: what it covers, its flavors in order, the same nominal quota everywhere, or a large one."""
         self.spec.setdefault("resourceGroups", []).append(
             {
                 "coveredResources": resources,

@@ -1,8 +1,10 @@
 """The verdict in its final shape: line, annotation, warnings, denial (design §4, §8)."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from classifier.fit.finding import Finding, worst
+from classifier.fit.assign import Found
+from classifier.fit.finding import Finding
 from classifier.fit.gang import Podset
 from classifier.fit.mode import weakest
 from classifier.fit.verdict import LINE_PREFIX, Mode, Outcome, PodSetVerdict, Verdict
@@ -19,23 +21,23 @@ def not_judged(outcome: Outcome, reason: str, notes: list[str] | None = None, *,
     return Verdict(outcome=outcome, line=line, reason=reason, warnings=warnings)
 
 
-def answer(findings: list[tuple[Podset, Finding]], ceiling: Mode, age: int, notes: list[str]) -> Verdict:
-    """The gang is what its worst podset is. ``age`` in seconds; ``ceiling`` the strictest mode allowed."""
-    found = worst(finding for _, finding in findings)
-    mode = weakest([found.mode, ceiling]) if found.mode is not None else None
-    denied = found.outcome is Outcome.NEVER_FITS and found.licensed and mode == "Enforce"
-    line = _line(found.outcome, found.statement, found.advice)
+def answer(found: Found, podsets: Sequence[Podset], ceiling: Mode, age: int, notes: list[str]) -> Verdict:
+    """``age`` in seconds; ``ceiling`` the strictest mode allowed."""
+    gang = found.gang
+    mode = weakest([gang.mode, ceiling]) if gang.mode is not None else None
+    denied = gang.outcome is Outcome.NEVER_FITS and gang.licensed and mode == "Enforce"
+    profiles = dict.fromkeys(name for one in (gang, *found.podsets) for name in one.profiles)
     return Verdict(
-        outcome=found.outcome,
+        outcome=gang.outcome,
         denied=denied,
         mode=mode,
-        profile=", ".join(dict.fromkeys(name for _, one in findings for name in one.profiles)) or None,
-        line=line,
-        reason=found.statement,
-        binding=found.binding,
-        pod_sets=[_podset(podset, one, age) for podset, one in findings],
-        advice=found.advice,
-        warnings=_warnings(notes if denied else [*notes, *_complaint(found)]),
+        profile=", ".join(profiles) or None,
+        line=_line(gang.outcome, gang.statement, gang.advice),
+        reason=gang.statement,
+        binding=gang.binding,
+        pod_sets=[_podset(podset, one, age) for podset, one in zip(podsets, found.podsets, strict=True)],
+        advice=gang.advice,
+        warnings=_warnings(notes if denied else [*notes, *_complaint(gang)]),
     )
 
 

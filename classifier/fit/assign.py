@@ -1,169 +1,220 @@
-"""One podset in one queue: of each resource group it touches Kueue gives it one flavor (reference/kueue.md §6.6).
+"""The gang against everything at once: each podset by itself, then quota, then nodes for every assignment of flavors.
 
-So a group is impossible when each of its flavors is, and the podset when any of its groups is. Within a group the best
-flavor speaks, across groups the worst.
-
-What stands behind a flavor is told by every profile of it, whatever queue they name: the nodes are the same. Who speaks
-for the queue decides whether it is judged, and how strictly.
+Kueue gives a podset one flavor of each resource group it touches (reference/kueue.md §6.6). A gang is impossible when
+one of its podsets is by itself, when no assignment keeps within quota, or when none of those that do finds nodes; it
+fits when one does both. Nothing here relies on which of them Kueue would find.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
 
-from classifier.fit.budget import Budget, Effort, effort_of
-from classifier.fit.eligible import Refusal, refusal
-from classifier.fit.finding import Finding, skipped, unknown, worst
-from classifier.fit.flavor import Offer, weigh
-from classifier.fit.gang import GangError, Podset
-from classifier.fit.mode import profile_mode, weakest
-from classifier.fit.requests import Amounts, fraction_in, pod_requests
+from classifier.fit import domain
+from classifier.fit.budget import OverBudget
+from classifier.fit.finding import BEST_FIRST, GOOD, Finding, unknown, worst
+from classifier.fit.gang import Podset
+from classifier.fit.hearing import Hearing
+from classifier.fit.joint import Seated, promise, proof, undecided
+from classifier.fit.quota import Assignment, Demand, assignments, impossible
+from classifier.fit.seat import Seat, resting_on
+from classifier.fit.short import fewer_only, no_assignment, shortage, uncovered
 from classifier.fit.verdict import Outcome
-from classifier.fit.world import World
-from classifier.objects import CapacityProfile, ClusterQueue, ResourceFlavor, ResourceGroup
 
-_GOOD = (Outcome.FITS, Outcome.FITS_AFTER_SCALE_UP)
+#: Assignments looked at one by one; past them only what holds for all of them at once is a proof.
+MOST_ASSIGNMENTS: Final = 64
 
 
-def assign(podset: Podset, queue: ClusterQueue, world: World, budget: Budget) -> Finding:
-    """The finding for the podset, with the flavor, profiles and mode it rests on. Raises OverBudget."""
-    effort = effort_of(podset.spec)
-    budget.spend(2 * effort.reading)
+class Found(NamedTuple):
+    """``gang``: what binds it as a whole. ``podsets``: each by itself, with the flavors of the best assignment."""
+
+    gang: Finding
+    podsets: list[Finding]
+
+
+def assign(podsets: Sequence[Podset], hearing: Hearing, steps: int) -> Found:
+    """``steps``: what the hearing's budget began with, for the sentence when it is spent."""
+    seats = [Seat(podset, hearing) for podset in podsets]
+    own: list[Finding | None] = [_within(seat, seat.read, steps) for seat in seats]
+    hearing.keys = frozenset().union(*(seat.asked for seat, found in zip(seats, own, strict=True) if found is None))
+    for at, seat in enumerate(seats):
+        own[at] = own[at] or _within(seat, seat.settle, steps) or _within(seat, seat.proof, steps)
+    impossible_ones = [one for one in own if one is not None and one.outcome is Outcome.NEVER_FITS]
+    active = [seat for seat, found in zip(seats, own, strict=True) if found is None]
+    if impossible_ones:
+        return Found(impossible_ones[0], [one or _first(seat, steps) for seat, one in zip(seats, own, strict=True)])
+    found = _together(active, hearing, steps) if active else None
+    by_seat = dict(zip(active, found.podsets, strict=True)) if found else {}
+    each = [one or by_seat[seat] for seat, one in zip(seats, own, strict=True)]
+    return Found(_sum_up([*([found.gang] if found else []), *(one for one in own if one is not None)]), each)
+
+
+def _within(seat: Seat, step: Callable[[], Finding | None], steps: int) -> Finding | None:
     try:
-        requests = pod_requests(podset.spec)
-        fraction = fraction_in(podset.spec)
-    except GangError as error:
-        return unknown(f"{podset.name}: {error}", "quantity")
-    offered = dict.fromkeys(queue.flavors)
-    speaking = [profile for name in offered for profile in world.profiles_of(name) if profile.applies_to(queue)]
-    if not speaking:
-        return skipped(f"no CapacityProfile speaks for ClusterQueue {queue.name}")
-    if podset.count == 0:
-        return Finding(outcome=Outcome.FITS, statement="gang has no pods")
-    groups = [_names(group) for group in _touched(queue, requests)]
-    if not groups:
-        return unknown(f"ClusterQueue {queue.name} covers nothing that {podset.name} requests")
-    assignment = _Assignment(podset, requests, groups, speaking, world, effort, budget)
-    if fraction is not None:
-        proof = Finding(
-            outcome=Outcome.NEVER_FITS,
-            statement=f"each pod of {podset.name} asks for {fraction.quantity} {fraction.resource}, not a whole number",
-            binding="quantity",
-            resource=fraction.resource,
-            needs=fraction.quantity,
-            advice=f"request whole {fraction.resource}",
-        )
-        return assignment.resting_on(proof, [name for names in groups for name in names])
-    # A group nobody described says nothing, as long as another one does.
-    found = [assignment.group(names) for names in groups]
-    return worst([one for one in found if one.outcome is not Outcome.SKIPPED] or found)
+        return step()
+    except OverBudget:
+        return unknown(f"{seat.podset.name} asks too much of its nodes to be judged in time: over {steps} steps")
 
 
-def _touched(queue: ClusterQueue, requests: Amounts) -> Iterator[ResourceGroup]:
-    for group in (queue.spec.resource_groups if queue.spec else None) or ():
-        if any(resource in requests for resource in group.covered_resources or ()):
-            yield group
+def _first(seat: Seat, steps: int) -> Finding:
+    """What the choice of Kueue's first flavors comes to, to be shown beside what binds the gang."""
+    found = _within(seat, lambda: seat.weighed(next(seat.choices)), steps)
+    assert found is not None
+    return found
 
 
-def _names(group: ResourceGroup) -> list[str]:
-    return list(dict.fromkeys(flavor.name for flavor in group.flavors or ()))
+def _sum_up(findings: Sequence[Finding]) -> Finding:
+    """The worst. What nobody described says nothing as long as something else was judged."""
+    return worst([one for one in findings if one.outcome is not Outcome.SKIPPED] or findings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Assignment:
-    """One podset and the flavors, by resource group, of which it needs one each."""
+def _together(seats: Sequence[Seat], hearing: Hearing, steps: int) -> Found:
+    """Of seats that each may find a place: in quota, and in the nodes beside each other."""
+    faults = [one for seat in seats if (one := uncovered(seat, hearing)) is not None]
+    demands = [seat.demand(whole=False) for seat in seats]
+    short = impossible(demands, hearing.potential)
+    if short is not None:
+        found = shortage(short, seats, hearing)
+        named = set((short.podset or "").split(", "))
+        each = [found if seat.podset.name in named else _first(seat, steps) for seat in seats]
+        return Found(worst([found, *faults]), each)
+    best = _Best(seats, hearing)
+    try:
+        best.search(demands)
+    except OverBudget:
+        who = seats[0].podset.name if len(seats) == 1 else "gang"
+        over = unknown(f"{who} asks too much of its nodes to be judged in time: over {steps} steps")
+        return Found(worst([over, *faults]), [_first(seat, steps) for seat in seats])
+    assert best.found is not None
+    return Found(worst([best.found.gang, *faults]), best.found.podsets)
 
-    podset: Podset
-    requests: Amounts
-    groups: list[list[str]]
-    speaking: list[CapacityProfile]
-    world: World
-    effort: Effort
-    budget: Budget
-    refusals: dict[str, Refusal | None] = field(default_factory=dict)
 
-    def group(self, names: list[str]) -> Finding:
-        """The best flavor of the group: a promise, else what keeps a proof from being one, else the proof."""
-        if not any(profile.spec.flavor in names for profile in self.speaking):
-            return skipped(f"no CapacityProfile speaks for flavor {', '.join(names) or '(none)'}")
-        refused: list[Finding] = []
-        weighed: list[Finding] = []
-        beside = self._beside(names)
-        for name in names:
-            one, eligible = self._flavor(name, beside)
-            (weighed if eligible else refused).append(one)
-        if not weighed:
-            return self.resting_on(refused[0], names)
-        for outcome in (*_GOOD, Outcome.MISCONFIGURED, Outcome.UNKNOWN, Outcome.SKIPPED):
-            for one in weighed:
-                if one.outcome is outcome:
-                    return one
-        nearest = max(weighed, key=lambda one: one.most)
-        return self.resting_on(nearest, [one.flavor for one in weighed if one.flavor is not None])
+class _Best:
+    """The best of the assignments that keep within quota."""
 
-    def _beside(self, names: list[str]) -> Mapping[str, ResourceFlavor | None]:
-        """The flavors that the podset may get of the other groups."""
-        found: dict[str, ResourceFlavor | None] = {}
-        for name in (name for group in self.groups if group is not names for name in group):
-            flavor = self.world.flavors.get(name)
-            if flavor is None or self._refusal(flavor) is None:
-                found[name] = flavor
-        return found
+    def __init__(self, seats: Sequence[Seat], hearing: Hearing) -> None:
+        self._seats = seats
+        self._hearing = hearing
+        self.found: Found | None = None
 
-    def _refusal(self, flavor: ResourceFlavor) -> Refusal | None:
-        if flavor.name not in self.refusals:
-            taints = len((flavor.spec.node_taints if flavor.spec else None) or ())
-            self.budget.spend(1 + self.effort.selecting + self.effort.tolerating * taints)
-            self.refusals[flavor.name] = refusal(self.podset.name, self.podset.spec, flavor)
-        return self.refusals[flavor.name]
+    def search(self, demands: Sequence[Demand]) -> None:
+        """Raises OverBudget."""
+        whole = [seat.demand(whole=True) for seat in self._seats]
+        several = any(len(names) > 1 for seat in self._seats for names in seat.options)
+        for count, assignment in enumerate(assignments(demands, self._hearing.potential, self._hearing.budget)):
+            self._take(self._try(assignment, whole))
+            if self._outcome in GOOD:
+                return
+            if count == 0 and several and self._none_at_all():
+                return
+            if count + 1 == MOST_ASSIGNMENTS:
+                self._give_up()
+                return
+        if self.found is None:
+            gang = no_assignment(self._seats, self._hearing)
+            self.found = Found(gang, [gang for _ in self._seats])
+        elif self._outcome is Outcome.NEVER_FITS:
+            self._rest()
 
-    def _flavor(self, name: str, beside: Mapping[str, ResourceFlavor | None]) -> tuple[Finding, bool]:
-        """The finding on one flavor, and whether Kueue may give the podset this flavor at all."""
-        flavor = self.world.flavors.get(name)
-        if flavor is None:
-            return replace(unknown(f"ResourceFlavor {name} is not found"), flavor=name), True
-        refused = self._refusal(flavor)
-        if refused is not None:
-            proof = Finding(
-                outcome=Outcome.NEVER_FITS,
-                statement=refused.statement,
-                binding=refused.binding,
-                flavor=name,
-                needs=refused.needs or None,
-                limit=refused.limit,
-                source=f"ResourceFlavor/{name}",
-                advice=refused.advice,
-            )
-            return proof, False
-        own = [profile for profile in self.speaking if profile.spec.flavor == name]
-        if not own:
-            return replace(unknown(f"no CapacityProfile speaks for flavor {name}"), flavor=name), True
-        if any(profile_mode(profile) == "Off" for profile in own):
-            return replace(skipped(f"preflight is Off for flavor {name}"), flavor=name), True
-        return self.resting_on(replace(self._weighed(flavor, beside), flavor=name), [name]), True
+    @property
+    def _outcome(self) -> Outcome | None:
+        return self.found.gang.outcome if self.found else None
 
-    def _weighed(self, flavor: ResourceFlavor, beside: Mapping[str, ResourceFlavor | None]) -> Finding:
-        backing = self.world.behind(flavor)
-        offer = Offer(flavor, backing, beside, self.world.nodes_recent)
-        found = weigh(self.podset, self.requests, self.effort, offer, self.budget)
-        if backing.fault is not None and found.outcome not in _GOOD:
-            return Finding(outcome=Outcome.MISCONFIGURED, statement=backing.fault)
-        if found.outcome is Outcome.NEVER_FITS and len(self.groups) > 1:
-            # The pod's nodes must be of one flavor of each group, and any of those may be described by the others.
-            return unknown(
-                f"{found.statement}, but {self.podset.name} takes flavors of {len(self.groups)} resource groups, "
-                "which are not judged together",
-                found.binding,
-            )
-        return found
+    def _take(self, other: Found) -> None:
+        if self.found is None or _rank(other.gang) < _rank(self.found.gang):
+            self.found = other
 
-    def resting_on(self, found: Finding, flavors: list[str]) -> Finding:
-        """With the profiles that speak for these flavors. A flavor without any takes the licence to deny."""
-        own = [profile for profile in self.speaking if profile.spec.flavor in flavors]
-        spoken_for = {profile.spec.flavor for profile in own}
-        every = (profile for name in flavors for profile in self.world.profiles_of(name))
-        return replace(
-            found,
-            profiles=tuple(dict.fromkeys(profile.name for profile in own)),
-            mode=weakest([profile_mode(profile) for profile in own]) if own else None,
-            licensed=all(name in spoken_for for name in flavors) and all(p.spec.closed is True for p in every),
-        )
+    def _none_at_all(self) -> bool:
+        """Whether there is no room even if each podset could use the nodes of all its flavors."""
+        if len(self._seats) == 1 or not all(seat.countable for seat in self._seats):
+            return False
+        seated = [(seat, tuple(map(self._hearing.choice, seat.choices))) for seat in self._seats]
+        for stage in _stages(seated):
+            gang = proof(stage, self._hearing) if len(stage) > 1 else None
+            if gang is not None and gang.outcome is Outcome.NEVER_FITS:
+                self.found = Found(gang, self.found.podsets if self.found else [])
+                self._rest()
+                return True
+        return False
+
+    def _give_up(self) -> None:
+        """There are more assignments than were looked at."""
+        if self._outcome is Outcome.NEVER_FITS:
+            assert self.found is not None
+            self.found = Found(unknown("gang may get its flavors in more ways than are judged"), self.found.podsets)
+
+    def _rest(self) -> None:
+        """The proof rests on every flavor that any podset may get."""
+        assert self.found is not None
+        flavors = [name for seat in self._seats for names in seat.options for name in names]
+        self.found = Found(resting_on(self.found.gang, flavors, self._hearing), self.found.podsets)
+
+    def _try(self, assignment: Assignment, whole: Sequence[Demand]) -> Found:
+        each = [seat.weighed(names) for seat, names in zip(self._seats, assignment, strict=True)]
+        gang = worst(each)
+        if gang.outcome is not Outcome.NEVER_FITS:
+            seated = [
+                (seat, (self._hearing.choice(names),))
+                for seat, names, found in zip(self._seats, assignment, each, strict=True)
+                if found.outcome is not Outcome.SKIPPED
+            ]
+            by_seat = dict(zip(self._seats, each, strict=True))
+            gang = _of_stages([self._stage(stage, by_seat) for stage in _stages(seated)], gang)
+        if gang.outcome in GOOD and not _within_quota(assignment, whole, self._hearing):
+            gang = fewer_only(self._seats)
+        return Found(gang, each)
+
+    def _stage(self, seated: Sequence[Seated], by_seat: dict[Seat, Finding]) -> Finding:
+        """Podsets that run at the same time."""
+        each = [by_seat[seat] for seat, _ in seated]
+        bad = worst(each)
+        near = domain.bound(seated)
+        good: Finding | None = None
+        if bad.outcome in GOOD:
+            good = each[0] if len(each) == 1 else promise(seated, each, self._hearing)
+            if good is not None and near:
+                good = domain.promise(seated, good, self._hearing)
+            if good is not None and good.outcome in GOOD:
+                return resting_on(good, _flavors(seated), self._hearing)
+        never = proof(seated, self._hearing) if len(each) > 1 else None
+        if never is None and near:
+            never = domain.proof(seated, self._hearing)
+        if never is not None:
+            return resting_on(never, _flavors(seated), self._hearing)
+        return good or (undecided(seated) if bad.outcome in GOOD else bad)
+
+
+def _flavors(seated: Sequence[Seated]) -> list[str]:
+    return [name for _, choices in seated for choice in choices for name in choice.flavors]
+
+
+def _stages(seated: Iterable[Seated]) -> list[list[Seated]]:
+    stages: dict[int, list[Seated]] = {}
+    for seat, choices in seated:
+        stages.setdefault(seat.podset.stage, []).append((seat, choices))
+    return list(stages.values())
+
+
+def _of_stages(stages: Sequence[Finding], nothing: Finding) -> Finding:
+    """The worst stage; of those that fit, the one that needs the most nodes."""
+    if not stages:
+        return nothing
+    bad = worst(stages)
+    if bad.outcome not in GOOD:
+        return bad
+    return max(
+        (one for one in stages if one.outcome is bad.outcome),
+        key=lambda one: one.needs if isinstance(one.needs, int) else 0,
+    )
+
+
+def _rank(gang: Finding) -> tuple[int, int]:
+    return BEST_FIRST.index(gang.outcome), -gang.most
+
+
+def _within_quota(assignment: Assignment, whole: Sequence[Demand], hearing: Hearing) -> bool:
+    used: dict[tuple[str, str], int] = {}
+    for demand, names in zip(whole, assignment, strict=True):
+        for name, group in zip(names, demand.resources, strict=True):
+            for resource, amount in demand.amounts.items():
+                if resource in group:
+                    used[name, resource] = used.get((name, resource), 0) + demand.count * amount
+    return all(amount <= hearing.potential(*key) for key, amount in used.items() if amount > 0)

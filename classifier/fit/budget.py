@@ -29,10 +29,6 @@ class Budget:
     def __init__(self, steps: int) -> None:
         self._left = steps
 
-    @property
-    def left(self) -> int:
-        return self._left
-
     def spend(self, steps: int) -> None:
         """Raises OverBudget when there is not as much left."""
         self._left -= steps

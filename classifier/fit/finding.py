@@ -1,12 +1,14 @@
 """What was found about one podset on one flavor, in words and in numbers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from classifier.fit.verdict import Binding, Mode, Outcome
 
-#: Worst first: what a gang is when its parts differ, and what a podset is when its resource groups differ.
+GOOD: Final = (Outcome.FITS, Outcome.FITS_AFTER_SCALE_UP)
+#: Worst first: what a gang is when its podsets differ.
 WORST_FIRST: Final = (
     Outcome.NEVER_FITS,
     Outcome.MISCONFIGURED,
@@ -15,10 +17,11 @@ WORST_FIRST: Final = (
     Outcome.FITS_AFTER_SCALE_UP,
     Outcome.FITS,
 )
+#: The best first: what a podset or a gang is when it may get its flavors in several ways.
+BEST_FIRST: Final = (*GOOD, Outcome.MISCONFIGURED, Outcome.UNKNOWN, Outcome.SKIPPED, Outcome.NEVER_FITS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """``statement`` is the line without prefix and verdict; ``most`` the pods that would fit, to compare flavors by."""
 
     outcome: Outcome
@@ -32,6 +35,8 @@ class Finding:
     source: str | None = None
     advice: str | None = None
     most: int = 0
+    #: A promise that only exact search found.
+    tight: bool = False
     #: Names of the profiles that speak for the flavors in question, and the weakest of their modes.
     profiles: tuple[str, ...] = ()
     mode: Mode | None = None
@@ -39,12 +44,12 @@ class Finding:
     licensed: bool = False
 
 
-def unknown(reason: str, binding: Binding | None = None) -> Finding:
-    return Finding(outcome=Outcome.UNKNOWN, statement=reason, binding=binding)
+def unknown(reason: str, binding: Binding | None = None, *, flavor: str | None = None) -> Finding:
+    return Finding(outcome=Outcome.UNKNOWN, statement=reason, binding=binding, flavor=flavor)
 
 
-def skipped(reason: str) -> Finding:
-    return Finding(outcome=Outcome.SKIPPED, statement=reason)
+def skipped(reason: str, *, flavor: str | None = None) -> Finding:
+    return Finding(outcome=Outcome.SKIPPED, statement=reason, flavor=flavor)
 
 
 def worst(findings: Iterable[Finding]) -> Finding:

@@ -4,10 +4,11 @@ from typing import Final
 
 from classifier import api
 from classifier.fit.answer import answer, not_judged
-from classifier.fit.assign import assign
-from classifier.fit.budget import STEPS, Budget, OverBudget
+from classifier.fit.assign import Found, assign
+from classifier.fit.budget import STEPS, Budget
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import GangError, Unresolved
+from classifier.fit.hearing import Hearing
 from classifier.fit.kinds import PODSETS
 from classifier.fit.mode import asks_to_skip, ceiling, may_skip, wrong_modes
 from classifier.fit.skip import multikueue_check, why_not_judged
@@ -55,18 +56,11 @@ def judge(obj: Meta, world: World, now: int, steps: int = STEPS) -> Verdict:
         podsets = podsets_of(obj, world.runtimes)
     except (GangError, Unresolved) as error:
         return not_judged(Outcome.UNKNOWN, str(error), notes, warn=True)
+    found = assign(podsets, Hearing(queue, world, now, Budget(steps)), steps)
     doubt = _proves_nothing(queue, controllers, world, now)
-    findings = []
-    budget = Budget(steps)
-    for podset in podsets:
-        try:
-            found = assign(podset, queue, world, budget)
-        except OverBudget:
-            found = unknown(f"{podset.name} asks too much of its nodes to be judged in time: over {steps} steps")
-        if found.outcome is Outcome.NEVER_FITS and doubt is not None:
-            found = _without_proof(found, doubt)
-        findings.append((podset, found))
-    return answer(findings, limit.mode, _age(world, now), notes)
+    if doubt is not None:
+        found = Found(_without_proof(found.gang, doubt), [_without_proof(one, doubt) for one in found.podsets])
+    return answer(found, podsets, limit.mode, _age(world, now), notes)
 
 
 def _queues(obj: Meta, world: World) -> tuple[LocalQueue | None, ClusterQueue | None, str]:
@@ -92,6 +86,8 @@ def _proves_nothing(queue: ClusterQueue, controllers: dict[str, str], world: Wor
 
 
 def _without_proof(found: Finding, doubt: str) -> Finding:
+    if found.outcome is not Outcome.NEVER_FITS:
+        return found
     return unknown(f"{found.statement}, but {doubt}", found.binding)
 
 

@@ -22,14 +22,18 @@ class Match(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labels a node carries for certain; ``complete`` if no others are to be expected."""
+    """Labels a node carries for certain; ``complete`` if no others are to be expected.
+
+    ``varying`` are keys that each node of a pool has its own value of, as the levels of a topology: nobody lists them.
+    """
 
     known: Mapping[str, str]
     complete: bool = False
+    varying: frozenset[str] = frozenset()
 
     def may_have(self, key: str) -> bool:
         """Whether a node may carry ``key`` although it is not among the known ones."""
-        return key not in self.known and (not self.complete or is_set_by_others(key))
+        return key not in self.known and (not self.complete or key in self.varying or is_set_by_others(key))
 
 
 #: Domains of the keys kubelet, cloud and autoscaler set: no list in a profile is complete about them.

@@ -6,7 +6,7 @@ Only what is certain enters a proof (``one_per_node``); the rest (``doubt``) mer
 from typing import Final
 
 from classifier.fit.gang import Podset
-from classifier.objects import Expression, PodAffinityTerm, PodSpec
+from classifier.objects import Container, Expression, PodAffinityTerm, PodSpec
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 _TOPOLOGY_REQUESTS: Final = (
@@ -19,10 +19,26 @@ _OF_EACH_POD: Final = "batch.kubernetes.io/"
 
 
 def one_per_node(podset: Podset) -> bool:
-    """Whether two of these pods can surely never share a node."""
-    return _takes_host_ports(podset.spec) or any(
+    """Whether two of these pods can surely never share a node. With ``hostNetwork`` every container port becomes a host
+    port when the pod is created (§3.12b)."""
+    return bool(host_ports(podset.spec, surely=True)) or any(
         term.topology_key == HOSTNAME and _selects_itself(term, podset) for term in _anti_affinity(podset.spec)
     )
+
+
+def host_ports(spec: PodSpec, *, surely: bool) -> frozenset[str]:
+    """Ports that two pods with one in common cannot both have on a node.
+
+    ``surely``: only those that certainly exclude each other, by address too; else all that may.
+    """
+    found = set()
+    for container in _port_holders(spec, surely=surely):
+        for port in container.ports or ():
+            number = port.host_port or (port.container_port if spec.host_network is True else None) or 0
+            if number > 0:
+                name = f"{port.protocol or 'TCP'}/{number}"
+                found.add(f"{name}/{port.host_ip or '0.0.0.0'}" if surely else name)
+    return frozenset(found)
 
 
 def doubt(podset: Podset) -> str | None:
@@ -33,6 +49,8 @@ def doubt(podset: Podset) -> str | None:
             return "mounts a persistent volume, which may tie it to a zone or node"
     if spec.resource_claims or any(c.resources and c.resources.claims for c in spec.containers or ()):
         return "claims devices by ResourceClaim, which profiles do not describe"
+    if host_ports(spec, surely=False) and not host_ports(spec, surely=True):
+        return "has an init container that holds a host port"
     if spec.node_name:
         return f"names its node, {spec.node_name}"
     if spec.affinity and spec.affinity.pod_affinity and spec.affinity.pod_affinity.required:
@@ -41,10 +59,8 @@ def doubt(podset: Podset) -> str | None:
         return "has a required anti-affinity to other pods"
     if any(c.get("whenUnsatisfiable") != "ScheduleAnyway" for c in spec.topology_spread_constraints or ()):
         return "must be spread by topologySpreadConstraints"
-    if any(key in podset.annotations for key in _TOPOLOGY_REQUESTS):
+    if podset.topology is None and any(key in podset.annotations for key in _TOPOLOGY_REQUESTS):
         return "requires one topology domain"
-    if spec.runtime_class_name and not spec.overhead:
-        return f"runs by RuntimeClass {spec.runtime_class_name}, which may add overhead"
     return None
 
 
@@ -53,13 +69,10 @@ def _anti_affinity(spec: PodSpec) -> list[PodAffinityTerm]:
     return (anti.required if anti else None) or []
 
 
-def _takes_host_ports(spec: PodSpec) -> bool:
-    """With ``hostNetwork`` every container port becomes a host port when the pod is created (§3.12b)."""
-    return any(
-        (port.host_port or 0) > 0 or (spec.host_network is True and (port.container_port or 0) > 0)
-        for container in spec.containers or ()
-        for port in container.ports or ()
-    )
+def _port_holders(spec: PodSpec, *, surely: bool) -> list[Container]:
+    """Init containers that stay hold their ports too, but not for every release of kube-scheduler."""
+    staying = [] if surely else [one for one in spec.init_containers or () if one.restart_policy == "Always"]
+    return [*(spec.containers or ()), *staying]
 
 
 def _selects_itself(term: PodAffinityTerm, podset: Podset) -> bool:

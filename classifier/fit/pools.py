@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from classifier.fit.budget import Budget
+from classifier.fit.facts import PoolFacts, refined_max
 from classifier.fit.faults import legible, readable
 from classifier.fit.live import Figure, Live, Shown, by_labels, lasting
 from classifier.fit.match import Labels
@@ -22,7 +23,8 @@ DEFAULT_PODS: Final = 110
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Nodes of one shape. ``max_nodes`` None: no limit is known. ``declared_nodes``: how many a profile says may be."""
+    """Nodes of one shape. ``max_nodes`` None: no limit is known. ``declared_nodes``: how many a profile says may be;
+    ``sure_nodes``: how many may be promised while live nodes count, declared or there (None: those that are ready)."""
 
     name: str
     source: str
@@ -33,11 +35,19 @@ class Pool:
     complete: bool
     max_nodes: int | None
     declared_nodes: int | None
+    sure_nodes: int | None
     max_source: str
     ready: int
     #: Live nodes, and all the labels they have: one that takes a pod refutes any declaration that it cannot.
     lives: Sequence[Live] = ()
+    #: No profile declares it: it is made of live nodes, and of nothing more.
+    stray: bool = False
     live_keys: frozenset[str] = frozenset()
+    #: What autoscalers tell of it; the greater figures are in the bounds above already.
+    facts: tuple[PoolFacts, ...] = ()
+    #: The domains declared, by name, with the most nodes of each; of the level named by the profile's ``nodeLabel``.
+    domains: tuple[tuple[str, int | None], ...] = ()
+    level: str | None = None
 
     def says_all_of(self, resource: str) -> bool:
         """Whether a node has 0 of it where no figure is known. Every kubelet takes pods, so a list without them is no
@@ -46,9 +56,19 @@ class Pool:
 
 
 def declared_pool(
-    profile: CapacityProfile, declared: DeclaredPool, flavor_labels: Mapping[str, str], shown: Shown
+    profile: CapacityProfile,
+    declared: DeclaredPool,
+    flavor_labels: Mapping[str, str],
+    shown: Shown,
+    facts: tuple[PoolFacts, ...] = (),
+    *,
+    varying: frozenset[str] = frozenset(),
+    now: int | None = None,
 ) -> Pool:
-    """A pool of a profile, with the live nodes that carry its labels."""
+    """A pool of a profile, with the live nodes that carry its labels and what autoscalers tell of it.
+
+    ``varying``: label keys of which each node has its own value.
+    """
     shape = declared.node or NodeShape()
     source = f"CapacityProfile/{profile.name}"
     figures = legible(shape.allocatable)
@@ -56,7 +76,8 @@ def declared_pool(
     lower = dict(figures)
     upper = {resource: Figure(value, source) for resource, value in figures.items()}
     lower.setdefault("pods", DEFAULT_PODS)
-    for resource, figure in shown.most.items():
+    told = ((resource, Figure(value, fact.source)) for fact in facts for resource, value in fact.upper.items())
+    for resource, figure in (*shown.most.items(), *told):
         listed = resource in upper or (complete and resource != "pods")
         if listed and figure.amount > upper.get(resource, Figure(0, source)).amount:
             upper[resource] = figure
@@ -69,24 +90,32 @@ def declared_pool(
         if resource in lower:
             lower[resource] = max(0, lower[resource] - value)
     maximum = declared.max_nodes if declared.max_nodes is not None and declared.max_nodes >= 0 else None
+    most = refined_max(maximum, source, facts, now)
     count = len(shown.lives)
-    grown = maximum is not None and count > maximum
+    grown = most.nodes is not None and count > most.nodes
+    level = profile.spec.topology.node_label if profile.spec.topology else None
     return Pool(
         name=declared.name or "(unnamed)",
         source=source,
         labels=Labels(
-            {**flavor_labels, **(shape.labels or {}), **(declared.node_labels or {})}, shape.labels_complete is True
+            {**flavor_labels, **(shape.labels or {}), **(declared.node_labels or {})},
+            shape.labels_complete is True,
+            varying | {level} if level else varying,
         ),
         taints=lasting(shape.taints),
         upper=upper,
         lower=lower,
         complete=complete,
-        max_nodes=count if grown else maximum,
+        max_nodes=count if grown else most.nodes,
         declared_nodes=maximum,
-        max_source=f"Node/{shown.lives[-1].name}" if grown else source,
+        sure_nodes=most.nodes if maximum is None else max(maximum, count),
+        max_source=f"Node/{shown.lives[-1].name}" if grown else most.source or source,
         ready=shown.ready,
         lives=shown.lives,
         live_keys=shown.keys,
+        facts=facts,
+        domains=tuple((domain.name, domain.max_nodes) for domain in declared.domains or ()),
+        level=level or None,
     )
 
 
@@ -115,6 +144,9 @@ def _stray(kind: Shown, lives: Sequence[Live]) -> Pool:
         complete=True,
         max_nodes=len(lives),
         declared_nodes=0,
+        sure_nodes=len(lives),
         max_source=source,
         ready=kind.ready if lives is kind.lives else sum(live.ready for live in lives),
+        lives=lives,
+        stray=True,
     )

@@ -22,7 +22,8 @@ class Limit:
 @dataclass(frozen=True, slots=True)
 class Room:
     """One pool seen by one podset. Pods per node: ``most`` surely not more (None: no bound is known), ``sure`` surely
-    as many (None: not known). ``why`` says what is not known."""
+    as many (None: not known). ``why`` says what is not known. ``foreign``: it does not match for the labels of another
+    flavor, whatever the podset asks for."""
 
     pool: Pool
     match: Match
@@ -30,6 +31,7 @@ class Room:
     limit: Limit | None
     sure: int | None
     why: str
+    foreign: bool = False
 
     @property
     def capacity(self) -> int | None:
@@ -44,14 +46,14 @@ class Room:
         return (self.sure or 0) if self.match is Match.YES else 0
 
 
-def room(requests: Amounts, one_per_node: bool, pool: Pool, match: Match, why: str) -> Room:
+def room(requests: Amounts, one_per_node: bool, pool: Pool, match: Match, why: str, *, foreign: bool = False) -> Room:
     most, limit = _most(requests, pool)
     if one_per_node and (most is None or most > 1):
         most, limit = 1, Limit(None, 1, 1, pool.source)
     sure, missing = _sure(requests, pool)
     if one_per_node and sure is not None:
         sure = min(sure, 1)
-    return Room(pool, match, most, limit, sure, why or missing)
+    return Room(pool, match, most, limit, sure, why or missing, foreign)
 
 
 def capacity(rooms: Iterable[Room]) -> int | None:

@@ -1,15 +1,29 @@
-"""What stands behind each flavor, worked out once for a state of profiles and nodes and not once for a job.
+"""What stands behind each flavor, worked out once for a state of the world and not once for a job.
 
-The lists are the version: whoever changes one makes a new one, and the same lists mean the same answer.
+The containers of a world are its version: whoever changes one makes a new one, and the same containers mean the same
+answer. What hangs on one pool or flavor alone outlives a change elsewhere.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import is_
+from typing import TYPE_CHECKING, Any, Final
+
+from classifier.fit.facts import PoolFacts, Sources
 from classifier.fit.faults import faults
-from classifier.fit.live import Live, Shown, by_kind, see, show, tell_the_same
+from classifier.fit.live import Live, Shown, by_kind
+from classifier.fit.nodes import Nodes
 from classifier.fit.pools import Pool, declared_pool
 from classifier.objects import CapacityProfile, Node, ResourceFlavor
+from classifier.objects import Pool as DeclaredPool
+
+if TYPE_CHECKING:
+    from classifier.fit.world import World
+
+#: Answers kept of each sort; past it they are worked out anew.
+_KEPT: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,85 +44,115 @@ class Backing:
         return tuple(profile.name for profile in self.profiles if profile.spec.closed is not True)
 
 
-class Supply:
-    """Keeps the answers for the lists it was last asked about, and what it has read of each node until that changes."""
+class Kept:
+    """Answers about one state of the world, by sort and by whatever key their author chose; bounded."""
 
     def __init__(self) -> None:
-        self._profiles: list[CapacityProfile] = []
-        self._nodes: list[Node] | None = None
-        self._seen: dict[str, tuple[Node, Live]] = {}
-        self._lives: list[Live] = []
-        self._forget()
+        self._sorts: dict[Hashable, dict[Any, Any]] = {}
 
-    def profiles_of(
-        self, flavor: str, profiles: list[CapacityProfile], nodes: list[Node] | None
-    ) -> Sequence[CapacityProfile]:
-        self._follow(profiles, nodes)
-        return self._by_flavor.get(flavor, ())
+    def of(self, sort: Hashable) -> dict[Any, Any]:
+        """The answers of one sort. Emptied here, between two judgements, never while one fills it."""
+        found = self._sorts.get(sort)
+        if found is None:
+            if len(self._sorts) > _KEPT:
+                self._sorts.clear()
+            found = self._sorts[sort] = {}
+        elif len(found) > _KEPT:
+            found.clear()
+        return found
 
-    def behind(self, flavor: ResourceFlavor, profiles: list[CapacityProfile], nodes: list[Node] | None) -> Backing:
-        self._follow(profiles, nodes)
-        kept = self._backings.get(flavor.name)
-        if kept is None or kept[0] is not flavor:
-            kept = self._backings[flavor.name] = (flavor, self._work_out(flavor))
-        return kept[1]
+
+@dataclass(slots=True)
+class _Footing:
+    """A backing and all it was made of: while that stands, so does the backing."""
+
+    rests_on: tuple[object, ...]
+    backing: Backing
+
+
+class Supply:
+    """Keeps the answers for the world it was last asked about, and what it has read of each node until that changes."""
+
+    def __init__(self) -> None:
+        self._version: tuple[object, ...] = ()
+        self._profiles: list[CapacityProfile] | None = None
+        self._by_flavor: dict[str, list[CapacityProfile]] = {}
+        self._nodes = Nodes()
+        self._sources: Sources | None = None
+        self._footings: dict[str, _Footing] = {}
+        self._backings: dict[str, Backing] = {}
+        #: Facts that are a bound as long as they are fresh, and whether they were.
+        self._timed: list[tuple[PoolFacts, bool]] = []
+        self._kept = Kept()
 
     def look(self, node: Node) -> Live:
         """The node as preflight sees it. Looked at as they come, thousands of nodes keep no judgement waiting."""
-        node_before, live = self._seen.get(node.name) or (None, None)
-        if node_before is None or live is None or not (node_before is node or tell_the_same(node_before, node)):
-            live = see(node)
-            self._seen[node.name] = (node, live)
-        return live
+        return self._nodes.look(node)
 
-    def _follow(self, profiles: list[CapacityProfile], nodes: list[Node] | None) -> None:
-        if profiles is self._profiles and nodes is self._nodes:
-            return
-        if nodes is not self._nodes:
-            self._seen = {node.name: (node, self.look(node)) for node in nodes or ()}
-            self._lives = [live for _, live in self._seen.values()]
-        self._profiles, self._nodes = profiles, nodes
-        self._forget()
+    def follow(self, world: World, now: int) -> Kept:
+        """From now on this is the world that is asked about; what is kept about it. ``now`` in ms."""
+        version = world.version
+        if any(fact.fresh(now) is not was for fact, was in self._timed):
+            self._footings, self._timed, self._version = {}, [], ()
+        if not _all_the_same(version, self._version):
+            self._version = version
+            self._exchange(world)
+        return self._kept
 
-    def _forget(self) -> None:
-        self._by_flavor: dict[str, list[CapacityProfile]] = {}
-        for profile in self._profiles:
-            self._by_flavor.setdefault(profile.spec.flavor, []).append(profile)
-        self._backings: dict[str, tuple[ResourceFlavor, Backing]] = {}
-        self._carriers: dict[str, dict[str | None, list[Live]]] = {}
-        self._shown: dict[frozenset[tuple[str, str]], Shown] = {}
+    def profiles_of(self, flavor: str) -> Sequence[CapacityProfile]:
+        """Every profile of a flavor, whatever queues it names."""
+        return self._by_flavor.get(flavor, ())
 
-    def _work_out(self, flavor: ResourceFlavor) -> Backing:
+    def behind(self, flavor: ResourceFlavor, world: World, now: int) -> Backing:
+        """Of the world last followed."""
+        found = self._backings.get(flavor.name)
+        if found is None:
+            found = self._backings[flavor.name] = self._work_out(flavor, world, now)
+        return found
+
+    def carrying(self, labels: Mapping[str, str]) -> Sequence[Live]:
+        """The live nodes with all these labels."""
+        return self._nodes.carrying(labels)
+
+    def _exchange(self, world: World) -> None:
+        if world.profiles is not self._profiles:
+            self._profiles, self._by_flavor = world.profiles, {}
+            for profile in world.profiles:
+                self._by_flavor.setdefault(profile.spec.flavor, []).append(profile)
+        if self._sources is None or not self._sources.current(world):
+            self._sources = Sources(world)
+        self._nodes.follow(world.nodes)
+        self._backings, self._kept = {}, Kept()
+
+    def _work_out(self, flavor: ResourceFlavor, world: World, now: int) -> Backing:
         labels = (flavor.spec.node_labels if flavor.spec else None) or {}
         profiles = self._by_flavor.get(flavor.name, ())
+        topology = world.topologies.get((flavor.spec.topology_name if flavor.spec else None) or "")
+        declared = [(profile, pool) for profile in profiles for pool in profile.spec.pools or ()]
+        shown = [self._nodes.shown(pool.node_labels or labels) for _, pool in declared]
+        carrying = self._nodes.carrying(labels)
+        rests_on = (flavor, self._profiles, self._sources, topology, carrying, *shown)
+        footing = self._footings.get(flavor.name)
+        if footing is not None and _all_the_same(rests_on, footing.rests_on):
+            return footing.backing
+        varying = frozenset(topology.levels if topology else ())
         pools = [
-            declared_pool(profile, declared, labels, self._show(declared.node_labels or labels))
-            for profile in profiles
-            for declared in profile.spec.pools or ()
+            declared_pool(profile, pool, labels, seen, self._told(pool, now), varying=varying, now=now)
+            for (profile, pool), seen in zip(declared, shown, strict=True)
         ]
         members = {id(pool.lives): pool.lives for pool in pools}  # pools of the same labels share one list
         known = {live.name for lives in members.values() for live in lives}
-        strays = by_kind(live for live in self._carrying(labels) if live.name not in known)
-        return Backing(profiles, pools, strays, next(iter(faults(flavor, profiles)), None))
+        strays = by_kind(live for live in carrying if live.name not in known)
+        backing = Backing(profiles, pools, strays, next(iter(faults(flavor, profiles)), None))
+        self._footings[flavor.name] = _Footing(rests_on, backing)
+        return backing
 
-    def _show(self, labels: Mapping[str, str]) -> Shown:
-        key = frozenset(labels.items())
-        if key not in self._shown:
-            self._shown[key] = show(self._carrying(labels))
-        return self._shown[key]
+    def _told(self, pool: DeclaredPool, now: int) -> tuple[PoolFacts, ...]:
+        facts = self._sources.of(pool) if self._sources is not None else ()
+        if pool.max_nodes is None:
+            self._timed += [(fact, fact.fresh(now)) for fact in facts if fact.binds]
+        return facts
 
-    def _carrying(self, labels: Mapping[str, str]) -> Sequence[Live]:
-        """The live nodes with all these labels."""
-        if not labels:
-            return self._lives
-        fewest = min((self._with(key).get(value, []) for key, value in labels.items()), key=len)
-        return fewest if len(labels) == 1 else [live for live in fewest if labels.items() <= live.labels.items()]
 
-    def _with(self, key: str) -> dict[str | None, list[Live]]:
-        """The live nodes by their value of one label."""
-        if key not in self._carriers:
-            found: dict[str | None, list[Live]] = {}
-            for live in self._lives:
-                found.setdefault(live.labels.get(key), []).append(live)
-            self._carriers[key] = found
-        return self._carriers[key]
+def _all_the_same(some: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    return len(some) == len(others) and all(map(is_, some, others))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from classifier import api
 from classifier.fit.gang import Runtimes
-from classifier.fit.supply import Backing, Supply
+from classifier.fit.supply import Backing, Kept, Supply
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
@@ -18,6 +18,7 @@ from classifier.objects import (
     Namespace,
     Node,
     NodePool,
+    ProvisioningRequestConfig,
     ResourceFlavor,
     RuntimeClass,
     Topology,
@@ -53,6 +54,8 @@ class World:
     autoscaler_status: ConfigMap | None = None
     node_pools: dict[str, NodePool] = field(default_factory=dict)
     machine_groups: dict[str, MachineGroup] = field(default_factory=dict)
+    #: By name; only warnings come from them.
+    provisioning_configs: dict[str, ProvisioningRequestConfig] = field(default_factory=dict)
     #: Kinds that may not be read here (or not yet): what is missing of them may exist all the same.
     unread: frozenset[api.Resource] = frozenset()
     nodes: list[Node] | None = None
@@ -67,9 +70,37 @@ class World:
     #: What was worked out about flavors so far; may be handed on to the next world.
     supply: Supply = field(default_factory=Supply, compare=False, repr=False)
 
-    def profiles_of(self, flavor: str) -> Sequence[CapacityProfile]:
-        """Every profile of a flavor, whatever queues it names."""
-        return self.supply.profiles_of(flavor, self.profiles, self.nodes)
+    @property
+    def version(self) -> tuple[object, ...]:
+        """What a judgement may rest on, to be compared by identity; who judges a namespace adds that itself."""
+        return (
+            self.profiles,
+            self.nodes,
+            self.cluster_queues,
+            self.flavors,
+            self.admission_checks,
+            self.cohorts,
+            self.topologies,
+            self.limit_ranges,
+            self.runtime_classes,
+            self.runtimes,
+            self.kueue_config,
+            self.autoscaler_status,
+            self.node_pools,
+            self.machine_groups,
+            self.provisioning_configs,
+            self.unread,
+            self.nodes_recent,
+        )
 
-    def behind(self, flavor: ResourceFlavor) -> Backing:
-        return self.supply.behind(flavor, self.profiles, self.nodes)
+    def profiles_of(self, flavor: str) -> Sequence[CapacityProfile]:
+        """Every profile of a flavor, whatever queues it names. Once :meth:`at` has been called."""
+        return self.supply.profiles_of(flavor)
+
+    def behind(self, flavor: ResourceFlavor, now: int) -> Backing:
+        """What stands behind the flavor. Once :meth:`at` has been called."""
+        return self.supply.behind(flavor, self, now)
+
+    def at(self, now: int) -> Kept:
+        """What was worked out about this very world so far. ``now`` in ms."""
+        return self.supply.follow(self, now)

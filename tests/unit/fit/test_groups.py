@@ -10,14 +10,16 @@ from tests.builders import (
     ProfileBuilder,
     cluster_queue,
     flavor,
+    gpu_profile,
     gpu_world,
     job,
     node,
     profile,
 )
 
-UNKNOWN, GROWS = Outcome.UNKNOWN, Outcome.FITS_AFTER_SCALE_UP
+NEVER, UNKNOWN, GROWS = Outcome.NEVER_FITS, Outcome.UNKNOWN, Outcome.FITS_AFTER_SCALE_UP
 CPU_NODE = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+ROOMY = {**CPU_NODE, "cpu": "94", GPU: "8"}
 
 
 def two_groups(cpu: FlavorBuilder | None = None, *more: ProfileBuilder) -> World:
@@ -34,32 +36,50 @@ def verdict(cluster: World, pods: int = 2, cpu: int = 1, gpus: int = 8) -> Verdi
     return judge(job().queue("gpu").pods(pods).requests({"cpu": cpu, GPU: gpus}).done(), cluster, now=0)
 
 
-ROOMY = {**CPU_NODE, "cpu": "94", GPU: "8"}
+@pytest.mark.parametrize(
+    ("cluster", "pods", "cpu", "outcome"),
+    [
+        # Nodes of the GPU flavor have the cpus that those of the cpu flavor lack.
+        (two_groups(None, cpu_pool()), 2, 64, GROWS),
+        (two_groups(None, cpu_pool(max_nodes=1)), 2, 9, GROWS),
+        # cpupool is not of the GPU flavor, however roomy.
+        (two_groups(None, profile("cpu", "default").closed().mode("Enforce").pool("cpupool", 9, ROOMY)), 3, 64, NEVER),
+        (two_groups(None, cpu_pool()), 3, 1, NEVER),
+        (two_groups(None, cpu_pool()), 2, 95, NEVER),
+    ],
+)
+def test_a_podset_stands_on_nodes_of_all_its_flavors(cluster: World, pods: int, cpu: int, outcome: Outcome) -> None:
+    found = verdict(cluster, pods, cpu)
+    assert found.outcome is outcome
+    assert found.denied is (outcome is NEVER)
+
+
+def test_pools_of_both_flavors_may_hold_it() -> None:
+    """The nodes of one flavor may well be described by the profile of another."""
+    shared = profile("cpu", "default").closed().mode("Enforce").pool("more", 3, ROOMY, labels={"agentpool": "gpupool"})
+    assert verdict(two_groups(None, shared), 5).outcome is not NEVER
+    assert verdict(two_groups(None, shared), 6).denied
+    silent = profile("cpu", "default").closed().mode("Enforce").pool("more", 3, ROOMY, labels={})
+    assert verdict(two_groups(None, silent), 5).outcome is UNKNOWN  # perhaps they are of the GPU flavor
 
 
 @pytest.mark.parametrize(
-    ("cluster", "pods", "cpu"),
+    ("cpu", "reason"),
     [
-        # Nodes of the GPU flavor have the cpus that those of the cpu flavor lack.
-        (two_groups(None, cpu_pool()), 2, 64),
-        (two_groups(None, cpu_pool(max_nodes=1)), 2, 9),
-        (two_groups(flavor("default").node_labels(tier="general"), cpu_pool()), 2, 64),
-        # Neither group's figures are the other's.
-        (two_groups(), 3, 1),
-        (two_groups(None, profile("cpu", "default").closed().mode("Enforce").pool("cpupool", 1, ROOMY)), 3, 64),
+        (None, "no CapacityProfile describes flavor default: there may be other pools"),
+        (cpu_pool().closed(False), "cpu is not closed: there may be other pools"),
+        (cpu_pool().queues("other"), "no CapacityProfile speaks for flavor default"),
     ],
 )
-def test_no_flavor_alone_proves_anything(cluster: World, pods: int, cpu: int) -> None:
-    found = verdict(cluster, pods, cpu)
-    assert found.outcome is UNKNOWN
-    assert not found.denied
-    assert found.reason.endswith(", but main takes flavors of 2 resource groups, which are not judged together")
+def test_a_proof_needs_every_flavor_closed(cpu: ProfileBuilder | None, reason: str) -> None:
+    found = verdict(two_groups(None, *([cpu] if cpu else [])), 3)
+    assert (found.outcome, found.denied) == (UNKNOWN, False)
+    assert found.reason == f"gang needs 3 node(s) of gpupool (max 2), and {reason}"
 
 
 def test_what_no_flavor_of_a_group_takes_is_ruled_out_all_the_same() -> None:
     tainted = two_groups(flavor("default").taint("sku", "cpu"), cpu_pool())
     assert verdict(tainted).denied  # the profile stands behind the flavor Kueue never gives
-    assert verdict(two_groups(None, cpu_pool()), gpus=8).outcome is UNKNOWN
     part = job().queue("gpu").requests({"cpu": 1, GPU: "1500m"}).done()
     assert judge(part, two_groups(None, cpu_pool()), now=0).denied
 
@@ -79,7 +99,6 @@ def test_a_group_nobody_described_keeps_quiet() -> None:
     ("cpu", "outcome"),
     [
         (flavor("default").node_labels(agentpool="gpupool"), GROWS),
-        (flavor("default").node_labels(agentpool="cpupool"), UNKNOWN),  # no node is of both
         (flavor("default").node_labels(tier="general"), UNKNOWN),  # perhaps none is
     ],
 )
@@ -87,7 +106,21 @@ def test_a_fit_needs_nodes_that_are_of_both_flavors(cpu: FlavorBuilder, outcome:
     found = verdict(two_groups(cpu))
     assert found.outcome is outcome
     if outcome is UNKNOWN:
-        assert found.reason == "pool gpupool does not say whether its nodes are those of flavor default"
+        assert found.reason == "pool gpupool does not say whether its nodes have tier=general"
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_flavors_that_no_node_can_have_both_of_are_the_administrators_to_mend(complete: bool) -> None:
+    cpu = flavor("default").node_labels(**({"tier": "general"} if complete else {"agentpool": "cpupool"}))
+    told = gpu_profile() if not complete else profile().closed().mode("Enforce").pool(labelsComplete=True)
+    queue = cluster_queue().group(["cpu", "memory"], "default").group([GPU], "a100-scale")
+    described = profile("cpu", "default").closed().mode("Enforce").pool("cpupool", 9, labels={"agentpool": "cpupool"})
+    found = verdict(gpu_world(queue, cpu, described, profile=told), 3)
+    assert (found.outcome, found.denied) == (Outcome.MISCONFIGURED, False)
+    if not complete:
+        assert found.reason == (
+            "ResourceFlavor default has agentpool=cpupool, a100-scale has agentpool=gpupool: no node is of both"
+        )
 
 
 def test_live_nodes_of_both_flavors_do() -> None:
@@ -103,8 +136,11 @@ def test_live_nodes_of_both_flavors_do() -> None:
 
 
 def test_the_other_group_may_give_any_of_its_flavors() -> None:
-    queue = cluster_queue().group(["cpu"], "default", "spot").group([GPU], "a100-scale")
+    """One assignment that fits is enough, whichever Kueue tries first."""
     spot = flavor("spot").node_labels(tier="spot")
-    assert verdict(gpu_world(queue, flavor("default"), spot)).outcome is UNKNOWN
-    assert verdict(gpu_world(queue, flavor("default"), spot.taint("sku", "spot"))).outcome is GROWS  # never given
-    assert verdict(gpu_world(queue, flavor("default"))).outcome is UNKNOWN  # a flavor that is not found
+    for names in (("default", "spot"), ("spot", "default")):
+        queue = cluster_queue().group(["cpu"], *names).group([GPU], "a100-scale")
+        assert verdict(gpu_world(queue, flavor("default"), spot)).outcome is GROWS
+    spot_only = cluster_queue().group(["cpu"], "spot").group([GPU], "a100-scale")
+    assert verdict(gpu_world(spot_only, spot)).outcome is UNKNOWN
+    assert verdict(gpu_world(spot_only)).outcome is UNKNOWN  # a flavor that is not found

@@ -181,9 +181,31 @@ CASES: dict[str, tuple[JobBuilder, World, str, str]] = {
     ),
     "a resource nobody declares": (
         job().queue("gpu").requests({"cpu": 1, "ephemeral-storage": "1Gi"}),
-        gpu_world(),
+        gpu_world(cluster_queue().group(["cpu", "ephemeral-storage"], "a100-scale")),
         "unknown",
         "could not decide: pool gpupool does not say how much ephemeral-storage a node has",
+    ),
+    "a resource no quota covers": (
+        job().queue("gpu").requests({"cpu": 1, "ephemeral-storage": "1Gi"}),
+        gpu_world(),
+        "misconfigured",
+        "misconfigured: ClusterQueue gpu-a100 does not cover ephemeral-storage, which main requests",
+    ),
+    "too much for the quota": (
+        gang(3),
+        gpu_world(
+            cluster_queue().group(["cpu", "memory", GPU], "a100-scale", quota=16),
+            profile=profile().mode("Enforce").pool(max_nodes=9),
+        ),
+        "never-fits",
+        f"gang needs 24 {GPU} of flavor a100-scale, quota of gpu-a100 is 16: cannot fit; "
+        f"request at most 16 {GPU} or use another queue",
+    ),
+    "no quota at all for a pool that may grow": (
+        gang(1),
+        gpu_world(cluster_queue().group(["cpu", "memory", GPU], "a100-scale", quota=0)),
+        "misconfigured",
+        f"misconfigured: ClusterQueue gpu-a100 has no quota of {GPU} in flavor a100-scale, whose pool may have nodes",
     ),
     "a pool without maximum": (
         gang(1),

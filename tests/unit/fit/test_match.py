@@ -194,9 +194,9 @@ def test_one_per_node(pods: Podset, alone: bool) -> None:
         (podset(topologySpreadConstraints=[{"whenUnsatisfiable": "DoNotSchedule"}]), "spread"),
         (podset(topologySpreadConstraints=[{"whenUnsatisfiable": "ScheduleAnyway"}]), None),
         (podset(annotations={"kueue.x-k8s.io/podset-required-topology": "rack"}), "topology"),
+        (podset(initContainers=[{"restartPolicy": "Always", "ports": [{"hostPort": 80}]}]), "init container"),
         (podset(annotations={"kueue.x-k8s.io/podset-preferred-topology": "rack"}), None),
-        (podset(runtimeClassName="kata"), "RuntimeClass"),
-        (podset(runtimeClassName="kata", overhead={"cpu": "1"}), None),
+        (podset(runtimeClassName="kata"), None),
     ],
 )
 def test_what_cannot_be_seen_through_is_named(pods: Podset, clause: str | None) -> None:

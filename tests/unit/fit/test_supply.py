@@ -41,7 +41,7 @@ def larger_maximum(world: World) -> None:
 
 def another_flavor(world: World) -> None:
     """Its nodes are others: those of the profile's pools are none of them."""
-    world.flavors["a100-scale"] = flavor().node_labels(agentpool="other").done()
+    world.flavors = {"a100-scale": flavor().node_labels(agentpool="other").done()}
 
 
 def a_larger_node_of_the_same_name(world: World) -> None:

@@ -1,0 +1,228 @@
+"""All podsets of a gang in the nodes at once, each with the flavors one assignment gives it.
+
+Twice: into nodes that are surely not too few nor too small, which may prove that there is no place, and into nodes that
+are surely there, which is a promise. A pool that several podsets may use is one and the same.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from classifier.fit.choice import Choice, Ground
+from classifier.fit.finding import Finding, unknown
+from classifier.fit.hearing import Hearing
+from classifier.fit.match import Match
+from classifier.fit.pack import Bin, Fate, Packing, Part, pack
+from classifier.fit.pools import Pool
+from classifier.fit.room import Room
+from classifier.fit.seat import Seat
+from classifier.fit.topology import Survey
+from classifier.fit.verdict import Outcome
+from classifier.fit.weigh import names, promised, qualified, show_amount
+
+#: A seat and the choices it is open to: one, or all of them for a proof that holds for every assignment.
+Seated = tuple[Seat, tuple[Choice, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Floor:
+    """The pools that any of the choices brings, and their nodes as bins: at most, surely, and standing."""
+
+    pools: tuple[Pool, ...]
+    index: Mapping[int, int]
+    upper: tuple[Bin, ...]
+    lower: tuple[Bin, ...]
+    ready: tuple[Bin, ...]
+    #: Pools that may be promised beside each other: no two of them can be the same nodes.
+    apart: frozenset[int]
+    #: Of each pool the levels of its flavor's Topology, widest first; and by level what is known of their domains.
+    levels: tuple[tuple[str, ...], ...]
+    surveys: dict[str, tuple[int, list[Survey]]]
+
+
+def floor(seated: Sequence[Seated], hearing: Hearing) -> Floor:
+    """Raises OverBudget."""
+    choices = {choice.flavors: choice for _, some in seated for choice in some}
+    resources = frozenset(resource for seat, _ in seated for resource in seat.reading.requests)
+    kept: dict[Hashable, tuple[int, Floor]] = hearing.sort("floors")
+    key = (tuple(choices), resources, hearing.keys)
+    return hearing.budget.recall(kept, key, lambda: _lay(list(choices.values()), resources, hearing))
+
+
+def _lay(choices: Sequence[Choice], resources: frozenset[str], hearing: Hearing) -> Floor:
+    places: dict[int, Ground] = {}
+    for choice in choices:
+        for place in hearing.ground(choice):
+            places.setdefault(id(place.pool), place)
+    hearing.budget.spend(len(places) * (1 + len(resources)))
+    recent = hearing.world.nodes_recent
+    pools = [place.pool for place in places.values()]
+    upper = [_bin(at, _upper(pool, resources), pool.max_nodes) for at, pool in enumerate(pools)]
+    lower = [_bin(at, _lower(pool, resources), promised(pool, recent)) for at, pool in enumerate(pools)]
+    ready = [_bin(at, _lower(pool, resources), pool.ready if recent else 0) for at, pool in enumerate(pools)]
+    return Floor(
+        tuple(pools),
+        {id(pool): at for at, pool in enumerate(pools)},
+        tuple(upper),
+        tuple(lower),
+        tuple(ready),
+        _apart(list(places.values()), choices),
+        tuple(hearing.levels(place.flavor) for place in places.values()),
+        {},
+    )
+
+
+def _bin(at: int, offers: dict[str, int], nodes: int | None) -> Bin:
+    return Bin(f"{at:06}", offers, nodes)
+
+
+def _upper(pool: Pool, resources: Iterable[str]) -> dict[str, int]:
+    found = {}
+    for resource in resources:
+        figure = pool.upper.get(resource)
+        if figure is not None:
+            found[resource] = figure.amount
+        elif pool.says_all_of(resource):
+            found[resource] = 0
+    return found
+
+
+def _lower(pool: Pool, resources: Iterable[str]) -> dict[str, int]:
+    """What is not known is not in it: no podset that needs it is promised such a node."""
+    return {
+        resource: pool.lower.get(resource, 0)
+        for resource in resources
+        if resource in pool.lower or pool.says_all_of(resource)
+    }
+
+
+def _apart(places: Sequence[Ground], choices: Sequence[Choice]) -> frozenset[int]:
+    """Pools of one flavor are others by declaration. Those of different flavors may be the same nodes, described twice,
+    unless a label tells them apart."""
+    kept: list[int] = []
+    several = len(choices) > 1 or len(choices[0].flavors) > 1
+    for at, place in enumerate(places):
+        if not several or all(_differ(place, places[other]) for other in kept):
+            kept.append(at)
+    return frozenset(kept)
+
+
+def _differ(one: Ground, other: Ground) -> bool:
+    if one.pool.stray and other.pool.stray:
+        return {live.name for live in one.pool.lives}.isdisjoint(live.name for live in other.pool.lives)
+    if one.flavor == other.flavor:
+        return True
+    labels = other.pool.labels.known
+    return any(labels.get(key, value) != value for key, value in one.pool.labels.known.items())
+
+
+def promise(seated: Sequence[Seated], alone: Sequence[Finding], hearing: Hearing) -> Finding | None:
+    """Room for all of them at once, on nodes that are surely there; None where none was found. Raises OverBudget."""
+    laid = floor(seated, hearing)
+    parts = [part(seat, choices, laid, surely=True) for seat, choices in seated]
+    packing = pack(parts, laid.lower, hearing.budget)
+    if packing.fate is not Fate.FITS:
+        return None
+    standing = any(one.nodes for one in laid.ready) and pack(parts, laid.ready, hearing.budget).fate is Fate.FITS
+    used = [laid.pools[at] for at in sorted(packing.nodes)]
+    open_to = frozenset(at for one in parts for at in one.bins)
+    limit = sum(laid.lower[at].nodes or 0 for at in open_to)
+    largest = max(alone, key=lambda one: one.needs if isinstance(one.needs, int) else 0)
+    nodes = sum(packing.nodes.values())
+    pools = names(used)
+    return Finding(
+        outcome=Outcome.FITS if standing else Outcome.FITS_AFTER_SCALE_UP,
+        statement=f"gang needs {nodes} node(s) of {pools} (max {limit})",
+        pool=pools,
+        flavor=largest.flavor,
+        needs=nodes,
+        limit=limit,
+        source=used[0].max_source if used else None,
+        tight=packing.tight,
+    )
+
+
+def proof(seated: Sequence[Seated], hearing: Hearing) -> Finding | None:
+    """That there is no room for all of them at once; None if that is not proven. Raises OverBudget."""
+    laid = floor(seated, hearing)
+    parts = [part(seat, choices, laid, surely=False) for seat, choices in seated]
+    packing = pack(parts, laid.upper, hearing.budget)
+    if packing.fate is not Fate.NEVER:
+        return None
+    found = _worded(packing, seated, laid)
+    about = set(packing.parts)
+    bound = [(seat, choices) for seat, choices in seated if not about or seat.podset.name in about]
+    for seat, choices in bound:
+        found = seat.unless_unsure(found)
+        for choice in choices:
+            if found.outcome is Outcome.NEVER_FITS:
+                found = choice.blocked or qualified(found, choice)
+    return found
+
+
+def _worded(packing: Packing, seated: Sequence[Seated], laid: Floor) -> Finding:
+    pools = [laid.pools[at] for at in sorted(packing.bins)]
+    about = set(packing.parts)
+    fewer = any(seat.podset.fewest < seat.podset.count for seat, _ in seated if not about or seat.podset.name in about)
+    if packing.binding == "pod-size" and packing.resource is not None and pools:
+        resource = packing.resource
+        needs, limit = show_amount(resource, packing.needs or 0), show_amount(resource, packing.limit or 0)
+        return Finding(
+            outcome=Outcome.NEVER_FITS,
+            statement=f"each pod of {packing.part} needs {needs} {resource}, a node of {names(pools)} has {limit}",
+            binding="pod-size",
+            pool=names(pools),
+            resource=resource,
+            needs=needs,
+            limit=limit,
+            source=pools[0].source,
+            advice=f"request at most {limit} {resource} a pod",
+        )
+    least = "at least " if fewer else ""
+    limit_nodes = packing.limit if packing.limit is not None else sum(pool.max_nodes or 0 for pool in pools)
+    needs_nodes = packing.needs if packing.needs is not None else limit_nodes + 1
+    return Finding(
+        outcome=Outcome.NEVER_FITS,
+        statement=f"gang needs {least}{needs_nodes} node(s) of {names(pools)} (max {limit_nodes})",
+        binding="nodes",
+        pool=names(pools),
+        resource=packing.resource,
+        needs=needs_nodes,
+        limit=limit_nodes,
+        source=pools[0].max_source if pools else None,
+        advice=f"request less or raise {'the' if len(pools) == 1 else 'a'} pool's maximum",
+    )
+
+
+def part(seat: Seat, choices: Iterable[Choice], laid: Floor, *, surely: bool) -> Part:
+    """The podset to be packed: ``surely`` all of it where it can, else the least of it where it may."""
+    reading, podset = seat.reading, seat.podset
+    bins = frozenset(
+        at
+        for at, one in enumerate(rooms_on(seat, choices, laid))
+        if one is not None and (one.usable and at in laid.apart if surely else one.match is not Match.NO)
+    )
+    return Part(
+        name=podset.name,
+        count=podset.count if surely else podset.fewest,
+        requests=reading.requests,
+        bins=bins,
+        alone=reading.alone,
+        ports=reading.ports_maybe if surely else reading.ports,
+    )
+
+
+def rooms_on(seat: Seat, choices: Iterable[Choice], laid: Floor) -> list[Room | None]:
+    """For each pool of the floor how the podset sees it, by whichever choice is kinder; None: by none of them."""
+    found: list[Room | None] = [None] * len(laid.pools)
+    for choice in choices:
+        if choice.blocked is None:
+            for one in seat.rooms(choice).rooms:
+                at = laid.index[id(one.pool)]
+                before = found[at]
+                found[at] = one if before is None or one.match > before.match else before
+    return found
+
+
+def undecided(seated: Sequence[Seated]) -> Finding:
+    several = ", ".join(seat.podset.name for seat, _ in seated[:3])
+    return unknown(f"whether {several}{' and others' if len(seated) > 3 else ''} find room together is not known")

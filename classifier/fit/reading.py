@@ -1,0 +1,166 @@
+"""A podset's template, read once for a queue: what its pods ask for, count as, and where they may not stand.
+
+Whatever the podset is called and however many pods it has: gangs of one shape share it. Sentences about the podset
+have ``WHO`` in the place of its name.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from classifier import api
+from classifier.fit.budget import Effort, effort_of
+from classifier.fit.gang import GangError, Podset
+from classifier.fit.match import asked_labels
+from classifier.fit.placement import doubt, host_ports, one_per_node
+from classifier.fit.quota import touched_groups, with_pods
+from classifier.fit.requests import (
+    Amounts,
+    Counted,
+    Fraction,
+    Terms,
+    content_fault,
+    fraction_in,
+    pod_requests,
+    quota_requests,
+    terms_for,
+)
+from classifier.fit.world import World
+from classifier.objects import ClusterQueue, PodSpec
+from classifier.quantity import MAX_INT64
+
+#: Stands for the podset's name in what is kept for all podsets of a shape.
+WHO: Final = "\0"
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A resource group of the queue that the podset touches: its flavors in order, what it covers, and whether Kueue
+    surely gives the podset a flavor of it."""
+
+    flavors: tuple[str, ...]
+    resources: frozenset[str]
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """``spec`` is the pod's, with what its RuntimeClass adds when it is created; ``template`` is what Kueue chooses
+    flavors by. ``error``: it cannot be read, and then nothing else is of use."""
+
+    template: PodSpec
+    spec: PodSpec
+    requests: Amounts
+    counted: Counted
+    groups: tuple[Group, ...]
+    uncovered: tuple[str, ...]
+    effort: Effort
+    asked: frozenset[str]
+    alone: bool
+    ports: frozenset[str]
+    ports_maybe: frozenset[str]
+    doubt: str | None
+    fraction: Fraction | None
+    content_fault: str | None
+    #: Of more pods than these Kueue counts less each: their total would not fit into an int64.
+    scalable: int
+    #: The RuntimeClass that is named and surely not there: every pod would be refused.
+    lacks: str | None
+    error: str | None = None
+
+    @property
+    def sure(self) -> bool:
+        """Whether Kueue gives a flavor of every one of the groups; where it does not, other nodes are open."""
+        return all(group.sure for group in self.groups)
+
+
+def shape_of(podset: Podset) -> object:
+    """Equal for podsets that :func:`read` cannot tell apart."""
+    try:
+        return _ENCODER.encode((podset.namespace, podset.template, podset.counted))
+    except (ValueError, TypeError, OverflowError):
+        return object()  # nothing that JSON carries; like no other
+
+
+def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> Reading:
+    """As it is for up to ``Reading.scalable`` pods; ask again with their ``count`` if there are more."""
+    terms = terms_for(podset, world)
+    spec = _spec_in(podset.spec, world)
+    name = podset.spec.runtime_class_name
+    missing = name if name and name not in world.runtime_classes else None
+    lacks = missing if api.RUNTIME_CLASSES not in world.unread else None
+    effort = effort_of(spec)
+    nameless = replace(podset, name=WHO, count=count, min_count=count)
+    try:
+        requests = pod_requests(podset.spec, terms.overhead)
+        counted = quota_requests(nameless, terms)
+        fault = content_fault(nameless, terms)
+        fraction = fraction_in(podset.spec)
+    except GangError as error:
+        nothing = Counted({}, frozenset())
+        none: frozenset[str] = frozenset()
+        return Reading(
+            podset.counted_spec,
+            spec,
+            {},
+            nothing,
+            (),
+            (),
+            effort,
+            none,
+            False,
+            none,
+            none,
+            None,
+            None,
+            None,
+            0,
+            lacks,
+            f"{WHO}: {error}",
+        )
+    groups, uncovered = _groups(queue, counted, terms)
+    return Reading(
+        template=podset.counted_spec,
+        spec=spec,
+        requests=requests,
+        counted=counted,
+        groups=groups,
+        uncovered=uncovered,
+        effort=effort,
+        asked=frozenset(asked_labels(spec)),
+        alone=one_per_node(podset),
+        ports=host_ports(spec, surely=True),
+        ports_maybe=host_ports(spec, surely=False),
+        doubt=doubt(podset) or (f"names RuntimeClass {missing}, which is not found" if missing else None),
+        fraction=fraction,
+        content_fault=fault,
+        scalable=MAX_INT64 // max(1, *counted.amounts.values()) if counted.amounts else MAX_INT64,
+        lacks=lacks,
+    )
+
+
+def _groups(queue: ClusterQueue, counted: Counted, terms: Terms) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+    amounts = with_pods(queue, counted.amounts)
+    ignored = terms.config is None or terms.config.ignore_undeclared
+    touched, uncovered = touched_groups(queue, amounts, ignore_undeclared=ignored)
+    groups = []
+    for group in touched:
+        covered = frozenset(group.covered_resources or ())
+        sure = any(name in amounts and name not in counted.doubtful for name in covered)
+        groups.append(Group(tuple(dict.fromkeys(one.name for one in group.flavors or ())), covered, sure))
+    return tuple(groups), tuple(name for name in uncovered if name not in counted.doubtful)
+
+
+def _spec_in(spec: PodSpec, world: World) -> PodSpec:
+    """With what its RuntimeClass adds (Kubernetes: ``plugin/pkg/admission/runtimeclass``)."""
+    runtime_class = world.runtime_classes.get(spec.runtime_class_name or "")
+    scheduling = runtime_class.scheduling if runtime_class else None
+    if scheduling is None or not (scheduling.node_selector or scheduling.tolerations):
+        return spec
+    return msgspec.structs.replace(
+        spec,
+        node_selector={**(spec.node_selector or {}), **(scheduling.node_selector or {})},
+        tolerations=[*(spec.tolerations or ()), *(scheduling.tolerations or ())],
+    )

@@ -1,0 +1,235 @@
+"""One podset against one choice of flavors, by itself: match its pools, divide, and say what binds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from classifier.fit.budget import Budget
+from classifier.fit.choice import Choice, Ground
+from classifier.fit.finding import Finding, unknown
+from classifier.fit.gang import Podset
+from classifier.fit.live import by_labels
+from classifier.fit.match import Labels, Match, match_pod, show_taint, untolerated
+from classifier.fit.pools import Pool
+from classifier.fit.reading import WHO, Reading
+from classifier.fit.requests import Amounts
+from classifier.fit.room import Room, capacity, nodes_needed, room
+from classifier.fit.verdict import Outcome
+from classifier.objects import Toleration
+from classifier.quantity import format_amount, is_extended
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rooms:
+    """The pools of one choice as one shape of podset sees them. ``most``: pods they take at most (None: no bound).
+
+    ``held`` and ``ready``: pods that may be promised, on all nodes and on those that stand.
+    """
+
+    rooms: tuple[Room, ...]
+    most: int | None
+    held: int
+    ready: int
+
+
+def see_rooms(reading: Reading, choice: Choice, ground: Sequence[Ground], recent: bool, budget: Budget) -> Rooms:
+    """``recent``: whether live nodes count as there. Raises OverBudget."""
+    budget.spend(reading.effort.reading)
+    held = [*(reading.spec.tolerations or ()), *choice.tolerations]
+    rooms = []
+    for place in ground:
+        pool, effort = place.pool, reading.effort
+        budget.spend(2 + len(reading.requests) + effort.selecting + effort.tolerating * len(pool.taints))
+        match, why, foreign = _match(reading, place, held)
+        if match is Match.NO and _refuted(reading, place, budget):
+            match, why = Match.UNKNOWN, f"nodes of pool {pool.name} differ in labels from its profile"
+        rooms.append(room(reading.requests, reading.alone, pool, match, why, foreign=foreign and match is Match.NO))
+    return Rooms(
+        tuple(rooms),
+        capacity(rooms),
+        sum(one.usable * promised(one.pool, recent) for one in rooms),
+        sum(one.usable * one.pool.ready for one in rooms) if recent else 0,
+    )
+
+
+def promised(pool: Pool, recent: bool) -> int:
+    """Nodes of the pool that a fit may rest on: those declared, else those that stand."""
+    if not recent:
+        return pool.declared_nodes or 0
+    return pool.ready if pool.sure_nodes is None else pool.sure_nodes
+
+
+def _match(reading: Reading, place: Ground, held: Sequence[Toleration]) -> tuple[Match, str, bool]:
+    """Whether the pool's nodes take the pod, why not or what is not known, and whether that is for another flavor."""
+    pool = place.pool
+    match, why = match_pod(reading.spec, pool.labels)
+    if match is Match.NO:
+        return match, f"{WHO} selects {why}, which pool {pool.name} does not have", False
+    if match is Match.UNKNOWN:
+        return match, f"pool {pool.name} does not say whether its nodes meet {why}", False
+    for key, value in place.foreign.items():
+        if pool.labels.known.get(key) != value:
+            # Kueue puts the labels of every flavor it gives on the pod.
+            if pool.labels.may_have(key):
+                return Match.UNKNOWN, f"pool {pool.name} does not say whether its nodes have {key}={value}", True
+            return Match.NO, f"pool {pool.name} of flavor {place.flavor} lacks {key}={value} of the other flavor", True
+    taint = untolerated(pool.taints, held)
+    if taint is not None:
+        # A toleration can still be added when the pod is created, so this is no proof (capacity.md §3.12b).
+        return Match.UNKNOWN, f"{WHO} does not tolerate {show_taint(taint)} of pool {pool.name}", False
+    return Match.YES, "", False
+
+
+def _refuted(reading: Reading, place: Ground, budget: Budget) -> bool:
+    """Whether a live node may take the pod although its pool, as declared, does not."""
+    pool = place.pool
+    if pool.stray:
+        return False
+    asked = sorted(reading.asked.union(place.foreign))
+    budget.glance(len(asked))
+    carried = [key for key in asked if key in pool.live_keys]
+    budget.glance(len(pool.lives) * len(carried))
+    for lives in by_labels(pool.lives, carried) if carried else [pool.lives[:1]]:
+        budget.spend(reading.effort.selecting)
+        for live in lives[:1]:
+            labels = Labels(live.labels, complete=True)
+            if match_pod(reading.spec, labels)[0] is not Match.NO and _may_be(place.foreign, labels):
+                return True
+    return False
+
+
+def _may_be(foreign: Mapping[str, str], labels: Labels) -> bool:
+    return all(labels.known.get(key) == value or labels.may_have(key) for key, value in foreign.items())
+
+
+def weigh(podset: Podset, reading: Reading, choice: Choice, seen: Rooms, recent: bool) -> Finding:
+    """The outcome by itself: a proof that it never fits, a promise that it does, or why neither can be said.
+
+    ``recent``: whether live nodes count as there.
+    """
+    if not seen.rooms:
+        return unknown(f"flavor {choice.name} has no pool")
+    if seen.most is not None and seen.most < podset.fewest:
+        proof = _proof(podset, reading.requests, seen.rooms, seen.most)
+        return qualified(proof, choice)
+    return _promise(podset, reading, choice, seen, recent)
+
+
+def qualified(proof: Finding, choice: Choice) -> Finding:
+    """The proof, unless the profiles contradict themselves or leave open what else there is: then the same numbers
+    and no verdict."""
+    if choice.fault is not None:
+        return Finding(outcome=Outcome.MISCONFIGURED, statement=choice.fault)
+    if choice.open is not None:
+        return unknown(f"{proof.statement}, and {choice.open}", proof.binding)
+    return proof
+
+
+def _proof(podset: Podset, requests: Amounts, rooms: Sequence[Room], most: int) -> Finding:
+    """Why no more than ``most`` pods ever find a place: labels, the size of one pod, or the number of nodes."""
+    reachable = [one for one in rooms if one.match is not Match.NO]
+    if not reachable and all(one.foreign for one in rooms):
+        return Finding(
+            outcome=Outcome.MISCONFIGURED, statement=rooms[0].why.replace(WHO, podset.name), binding="selector"
+        )
+    if not reachable:
+        return Finding(
+            outcome=Outcome.NEVER_FITS,
+            statement=rooms[0].why.replace(WHO, podset.name),
+            binding="selector",
+            pool=rooms[0].pool.name,
+            source=rooms[0].pool.source,
+            advice="change the node selector or affinity, or use another queue",
+        )
+    open_to = [one for one in reachable if one.most != 0]
+    if not open_to:
+        return _too_big(podset, reachable)
+    needed = nodes_needed(podset.fewest, [(one.most or podset.fewest, one.pool.max_nodes) for one in open_to])
+    limit = sum(one.pool.max_nodes or 0 for one in open_to)
+    least = "at least " if podset.fewest < podset.count else ""
+    largest = max(open_to, key=lambda one: one.most or podset.fewest)
+    resource = largest.limit.resource if largest.limit else None
+    ask = f"request at most {_show_total(most, resource, requests)} or " if most else ""
+    return Finding(
+        outcome=Outcome.NEVER_FITS,
+        statement=f"gang needs {least}{needed} node(s) of {names(one.pool for one in open_to)} (max {limit})",
+        binding="nodes",
+        pool=names(one.pool for one in open_to),
+        resource=resource,
+        needs=needed,
+        limit=limit,
+        source=largest.pool.max_source,
+        advice=f"{ask}raise {'the' if len(open_to) == 1 else 'a'} pool's maximum",
+        most=most,
+    )
+
+
+def _too_big(podset: Podset, rooms: Sequence[Room]) -> Finding:
+    """The pool that comes nearest to one pod speaks for all."""
+    nearest, limit = max(
+        ((one, one.limit) for one in rooms if one.limit is not None), key=lambda pair: pair[1].offers / pair[1].needs
+    )
+    resource = limit.resource or "pods"
+    needs, offers = show_amount(resource, limit.needs), show_amount(resource, limit.offers)
+    has = f"has {offers}" if limit.offers else "has none"
+    return Finding(
+        outcome=Outcome.NEVER_FITS,
+        statement=f"each pod of {podset.name} needs {needs} {resource}, a node of {nearest.pool.name} {has}",
+        binding="pod-size",
+        pool=nearest.pool.name,
+        resource=resource,
+        needs=format_amount(resource, limit.needs),
+        limit=format_amount(resource, limit.offers),
+        source=limit.source,
+        advice=f"request at most {offers} {resource} a pod" if limit.offers else "use a queue whose nodes have it",
+    )
+
+
+def _promise(podset: Podset, reading: Reading, choice: Choice, seen: Rooms, recent: bool) -> Finding:
+    """``fits`` on figures that are sure; else the first reason why it cannot be said."""
+    if reading.doubt is not None:
+        return unknown(f"{podset.name} {reading.doubt}")
+    if seen.held < podset.count:
+        return unknown(_why_not_sure(podset, choice, seen, recent).replace(WHO, podset.name))
+    usable = [one for one in seen.rooms if one.usable]
+    needed = nodes_needed(podset.count, [(one.usable, promised(one.pool, recent)) for one in usable])
+    limit = sum(promised(one.pool, recent) for one in usable)
+    pools = names(one.pool for one in usable)
+    return Finding(
+        outcome=Outcome.FITS if seen.ready >= podset.count else Outcome.FITS_AFTER_SCALE_UP,
+        statement=f"gang needs {needed} node(s) of {pools} (max {limit})",
+        pool=pools,
+        needs=needed,
+        limit=limit,
+        source=usable[0].pool.max_source,
+        most=seen.most or seen.held,
+    )
+
+
+def _why_not_sure(podset: Podset, choice: Choice, seen: Rooms, recent: bool) -> str:
+    if seen.most is not None and seen.most < podset.count:
+        return f"room for {seen.most} of {podset.count} pods; the queue may start as few as {podset.fewest}"
+    for one in seen.rooms:
+        if one.match is not Match.NO and one.why:
+            return one.why
+    for one in seen.rooms:
+        if one.match is not Match.NO and one.pool.max_nodes is None:
+            return f"pool {one.pool.name} does not say its maximum"
+    if not recent and any(one.usable and one.pool.max_nodes != one.pool.declared_nodes for one in seen.rooms):
+        return "gang fits only with nodes that were not seen lately"
+    return f"live nodes of flavor {choice.name} are larger than declared, which has room for {seen.held} pods"
+
+
+def names(pools: Iterable[Pool]) -> str:
+    found = list(dict.fromkeys(pool.name for pool in pools))
+    return ", ".join(found) if len(found) <= 3 else f"{', '.join(found[:2])} and {len(found) - 2} more"
+
+
+def _show_total(pods: int, resource: str | None, requests: Amounts) -> str:
+    if resource is None or resource == "pods":
+        return f"{pods} pod(s)"
+    return f"{show_amount(resource, pods * requests[resource])} {resource}"
+
+
+def show_amount(resource: str, value: int) -> str:
+    """For a sentence: ``2000 nvidia.com/gpu`` reads better than ``2k``."""
+    return str(value) if is_extended(resource) or resource == "pods" else format_amount(resource, value)
