@@ -1,0 +1,145 @@
+"""Odd reviews through the real request handlers, in process: no crash, no 5xx, patches that apply, memory flat."""
+
+import asyncio
+import base64
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+import jsonpatch
+from aiohttp import web
+
+from classifier.cluster.client import JSON
+from tests.fuzz.blocks import Failure, blocks
+from tests.reviews.odd import body
+from tests.reviews.world import Decisions
+from webhook import pipeline
+from webhook.metrics import PHASES, Metrics
+
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+#: Blocks of a process until everything is imported and every cache is as full as it gets.
+WARM: Final = 20
+#: Bytes a process may grow by afterwards: the allocator's arenas, not a leak, which a million reviews would show.
+GROWTH: Final = 24 * 2**20
+
+
+class Memory(NamedTuple):
+    """Bytes of one process after a block."""
+
+    process: int
+    bytes: int
+
+
+class Call:
+    """What a handler takes of an HTTP request whose body has arrived."""
+
+    content_type = JSON
+    query: Final[dict[str, str]] = {"timeout": "10s"}
+
+    def __init__(self, raw: bytes) -> None:
+        self.content_length = len(raw)
+        self.content = self
+        self._raw = raw
+
+    async def read(self) -> bytes:
+        return self._raw
+
+    def is_eof(self) -> bool:
+        return True
+
+
+class Handlers(NamedTuple):
+    metrics: Metrics
+    by_phase: dict[str, Callable[[web.Request], Awaitable[web.Response]]]
+
+
+@cache
+def handlers() -> Handlers:
+    """One webhook a process, as it runs."""
+    decisions = Decisions()
+    reviewer = decisions.reviewer
+    decide = {"mutate": reviewer.mutate, "validate": reviewer.validate}
+    made = {
+        phase: pipeline.endpoint(phase, decide[phase], decisions.metrics, judging=lambda: True, closing=lambda: False)
+        for phase in PHASES
+    }
+    return Handlers(decisions.metrics, made)
+
+
+def block(seeds: range) -> Failure | Memory:
+    """The first failure of a block of seeds, else what the process holds."""
+    return asyncio.run(_block(seeds))
+
+
+async def _block(seeds: range) -> Failure | Memory:
+    for seed in seeds:
+        raw = body(seed)
+        for phase in PHASES:
+            why = await broken(phase, raw)
+            if why is not None:
+                return Failure(seed, phase, "answers", why)
+    return memory()
+
+
+async def broken(phase: str, raw: bytes) -> str | None:
+    """What is wrong with the answer to a body; None if nothing is."""
+    metrics, by_phase = handlers()
+    before = metrics.errors.labels("internal")._value.get()
+    response = await by_phase[phase](cast(web.Request, Call(raw)))
+    if metrics.errors.labels("internal")._value.get() != before:
+        return "it crashed (its traceback is in the log)"
+    if response.status >= 500:
+        return f"status {response.status}"
+    assert isinstance(response.body, bytes)
+    review = json.loads(response.body)
+    if (review["apiVersion"], review["kind"]) != ("admission.k8s.io/v1", "AdmissionReview"):
+        return f"no AdmissionReview: {review}"
+    if response.status != 200:
+        return None
+    try:
+        request = json.loads(raw)["request"]
+    except ValueError:
+        return None  # torn within what is not looked into
+    return _wrong(request, review["response"])
+
+
+def _wrong(request: Any, response: Any) -> str | None:
+    if response["uid"] != request["uid"]:
+        return f"uid {response['uid']}"
+    if any(len(warning) > 120 for warning in response.get("warnings", ())):
+        return f"a warning is too long: {response['warnings']}"
+    if "patch" in response:
+        try:
+            jsonpatch.apply_patch(request["object"], json.loads(base64.b64decode(response["patch"])))
+        except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
+            return f"the patch does not apply: {error}"
+    return None
+
+
+def run(seeds: range, say: Callable[[str], None]) -> Failure | None:
+    """The first failure there is; of memory too, once a process has been through enough to tell."""
+    began = time.monotonic()
+    held: dict[int, list[int]] = {}
+
+    def take(memory: Memory) -> Failure | None:
+        sizes = held.setdefault(memory.process, [])
+        sizes.append(memory.bytes)
+        grown = memory.bytes - max(sizes[:WARM])
+        why = f"a process grew by {grown >> 20} MiB in {len(sizes)} blocks"
+        return Failure(seeds.start, "reviews", "memory", why) if grown > GROWTH else None
+
+    failure = blocks(seeds, block, say, "reviews", take)
+    if failure is None:
+        most = max((max(sizes[WARM:], default=0) - max(sizes[:WARM]) for sizes in held.values()), default=0)
+        grown = f"memory grew by {max(0, most) / 2**20:.1f} MiB"
+        say(f"{len(seeds)} reviews, both phases, in {time.monotonic() - began:.0f} s: every answer is sound, {grown}")
+    return failure
+
+
+def memory() -> Memory:
+    resident = int(Path("/proc/self/statm").read_text().split()[1])
+    return Memory(os.getpid(), resident * _PAGE)
