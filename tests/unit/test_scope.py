@@ -2,21 +2,27 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from classifier import api, scope
+from classifier.objects import JobSet, Meta, Pod, PodGroup, RayCluster, Workload
+from classifier.state.kinds import KINDS
 from tests.builders import JobBuilder, WorkloadBuilder, job, workload
 
 
-def owned(builder: Any, api_version: str, kind: str, controller: bool = True) -> Any:
-    reference = {
+def owner(api_version: str, kind: str, controller: bool = True) -> dict[str, Any]:
+    return {
         "apiVersion": api_version,
         "kind": kind,
         "name": "parent",
         "uid": "uid-of-parent",
         "controller": controller,
     }
-    return builder.metadata(ownerReferences=[reference])
+
+
+def owned(builder: Any, api_version: str, kind: str, controller: bool = True) -> Any:
+    return builder.metadata(ownerReferences=[owner(api_version, kind, controller)])
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,40 @@ def owned(builder: Any, api_version: str, kind: str, controller: bool = True) ->
 def test_what_the_workload_tells(builder: WorkloadBuilder, why: str | None) -> None:
     said = scope.why_never(builder.done())
     assert said is None if why is None else said is not None and why in said
+
+
+@pytest.mark.parametrize(
+    ("type_", "metadata", "why"),
+    [
+        (Pod, {}, None),
+        (Pod, {"ownerReferences": [owner("v1", "Anything", controller=False)]}, None),
+        (Pod, {"ownerReferences": [owner("apps/v1", "ReplicaSet")]}, "ReplicaSet/parent"),
+        (Pod, {"ownerReferences": [owner("argoproj.io/v1alpha1", "Workflow")]}, "Workflow/parent"),
+        (Pod, {"annotations": {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}}, "a statefulset"),
+        (PodGroup, {"ownerReferences": [owner("apps/v1", "StatefulSet")]}, "StatefulSet/parent"),
+        (RayCluster, {"ownerReferences": [owner("ray.io/v1", "RayJob")]}, "RayJob/parent"),
+        (JobSet, {"ownerReferences": [owner("trainer.kubeflow.org/v1alpha1", "TrainJob")]}, "TrainJob/parent"),
+        (Workload, {}, None),
+        (Workload, {"ownerReferences": [owner("batch/v1", "Job")]}, "Job/parent"),
+        (Workload, {"ownerReferences": [owner("v1", "Pod", controller=False)]}, "Pod/parent"),
+        (Workload, {"labels": {api.JOB_UID: "1"}}, "Kueue's own"),
+        (Workload, {"labels": {api.MULTIKUEUE_ORIGIN: "hub"}}, "MultiKueue's copy"),
+    ],
+)
+def test_what_is_a_part_of_something_is_not_ours(type_: type[Meta], metadata: dict[str, Any], why: str | None) -> None:
+    said = scope.why_not_ours(msgspec.convert({"metadata": metadata}, type_))
+    assert said is None if why is None else said is not None and why in said
+
+
+def test_the_queue_of_a_workload_stands_in_its_spec() -> None:
+    assert scope.queue_of(msgspec.convert({"spec": {"queueName": "gpu"}}, Workload)) == "gpu"
+    assert scope.queue_of(msgspec.convert({"metadata": {"labels": {api.QUEUE_NAME: "gpu"}}}, Pod)) == "gpu"
+    assert scope.queue_of(Pod()) == scope.queue_of(Workload()) == ""
+
+
+def test_every_kind_that_can_be_explained_is_judged_and_few_are_bounded() -> None:
+    assert {(r.group, r.kind) for r in scope.JUDGED} == {*KINDS, (api.KUEUE_GROUP, "Workload")}
+    assert scope.BOUNDED.keys() < KINDS.keys()
 
 
 @pytest.mark.parametrize(
