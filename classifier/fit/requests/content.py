@@ -16,7 +16,7 @@ def content_fault(podset: Podset, terms: Terms) -> str | None:
 
     Raises GangError naming the field for a quantity the API server would refuse.
     """
-    pod = filled(podset.spec, terms)
+    pod = filled(podset.counted_spec, terms)
     fault = _above_limit(pod) or _outside_ranges(pod, terms)
     return fault and f"{podset.name}: {fault}"
 

@@ -54,7 +54,7 @@ def filled(spec: PodSpec, terms: Terms) -> Filled:
             for index, one in enumerate(spec.init_containers or ())
         ),
         pod=_fill(spec.resources, "resources", terms.ranges.pod) if spec.resources is not None else None,
-        overhead=read(spec.overhead or terms.overhead, "overhead"),
+        overhead=read(spec.overhead or (terms.overhead if spec.runtime_class_name else None), "overhead"),
     )
 
 

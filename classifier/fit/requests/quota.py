@@ -30,7 +30,7 @@ def quota_requests(podset: Podset, terms: Terms) -> Counted:
 
     Without ``pods``, of which Kueue counts one each only where the ClusterQueue covers it.
     """
-    pod = filled(podset.spec, terms)
+    pod = filled(podset.counted_spec, terms)
     total = pod.total()
     if terms.config is not None:
         total = transformed(total, terms.config)

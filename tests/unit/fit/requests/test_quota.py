@@ -1,5 +1,7 @@
 """What one pod takes of quota (reference/kueue.md §6.2)."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from classifier import api
 from classifier.fit.gang import GangError
 from classifier.fit.requests import Counted, KueueConfig, Terms, parse, pod_requests, quota_requests, terms_for
 from classifier.fit.requests.limitrange import merged
-from classifier.objects import LimitRange, PodSpec, RuntimeClass
+from classifier.objects import LimitRange, PodSpec, PodTemplate, RuntimeClass
 from classifier.quantity import MAX_INT64
 from tests.builders import GPU, NAMESPACE, Builder, kueue_config, world
 from tests.unit.fit.requests.pods import MI, Json, container, pod, podset
@@ -67,6 +69,17 @@ PODS = {
 @pytest.mark.parametrize(("spec", "expected"), PODS.values(), ids=PODS)
 def test_counts_as_kueue_counts(spec: PodSpec, expected: dict[str, int]) -> None:
     assert count(spec) == Counted(expected, frozenset())
+
+
+def test_quota_is_asked_for_what_kueue_copied() -> None:
+    """An AppWrapper shows Kueue no sidecar and no RuntimeClass, a fault tolerant Ray head more than its pod is."""
+    sidecar = container({"cpu": 1}, restartPolicy="Always")
+    whole = pod(container({"cpu": 2}), init=[sidecar], runtimeClassName="gvisor")
+    copied = pod(container({"cpu": 2}), init=[container({"cpu": 1})])
+    terms = Terms(overhead={"cpu": "1"})
+    assert quota_requests(podset(whole), terms).amounts == {"cpu": 4000}
+    kept = replace(podset(whole), counted=PodTemplate(spec=copied))
+    assert quota_requests(kept, terms).amounts == {"cpu": 2000}
 
 
 def test_a_runtime_class_has_overhead() -> None:
