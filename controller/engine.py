@@ -79,7 +79,7 @@ class Engine:
         self._writer = Writer(
             client, self.cache.workloads, self.cache.owners, bucket, self.outage, metrics, settings.identity
         )
-        self._profiles = ProfileStatus(client, self.cache, self.fence, metrics)
+        self._profiles = ProfileStatus(client, self.cache, self.fence, metrics, self.following, settings.identity)
         self._figures = Figures(self.cache, metrics, self._now)
         self._told: dict[str, str] = {}
         self._fence_said: tuple[bool, str] | None = None

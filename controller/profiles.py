@@ -1,63 +1,53 @@
-"""Writes what is known of each CapacityProfile to its status: ``Ready`` and ``ProvisioningReady`` (design §5)."""
+"""Keeps the status of each CapacityProfile true: its conditions, and what is known of its pools (design §5)."""
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import Final
 
 from classifier import api
 from classifier.cluster.backoff import Backoff
 from classifier.cluster.client import MERGE_PATCH, ApiError, Client, Unreachable
-from classifier.instant import format_instant
-from classifier.objects import CapacityProfile, Condition
+from classifier.cluster.following import Following
+from classifier.fit.facts import Sources
+from classifier.fit.facts.nodes import NodePools
+from classifier.fit.setup import setup_faults
+from classifier.objects import CapacityProfile, CapacityProfileStatus
+from classifier.report.pool_status import drift, pool_statuses
 from classifier.report.profiles import provisioning_ready
 from controller.cache import Cache
-from controller.fence import Fence, FenceState
+from controller.events import misconfigured
+from controller.fence import Fence
 from controller.metrics import Metrics
+from controller.profile_status import Known, fault_to_tell, status_of, tells_more
 
 log = logging.getLogger(__name__)
 
 #: Changes come in bursts (an install applies everything at once): wait this long for the rest, seconds.
 SETTLE = 0.2
-
-
-def conditions_of(
-    profile: CapacityProfile, provisioning: tuple[str, str, str], fence: FenceState, now: int
-) -> list[Condition]:
-    """The conditions a profile ought to show; transition times kept where the status is the same. Pure."""
-    if not fence.in_force:
-        ready = ("False", "FenceNotInForce", f"deadlines are reported, not enforced: {fence.reason}")
-    elif provisioning[0] == "False":
-        ready = ("False", provisioning[1], provisioning[2])
-    else:
-        ready = ("True", "Ready", "jobs are preflighted and deadlines enforced")
-    wanted = ((api.PROFILE_READY, ready), (api.PROVISIONING_READY, provisioning))
-    conditions = []
-    for type_, (status, reason, message) in wanted:
-        old = profile.status.condition(type_) if profile.status else None
-        since = old.last_transition_time if old is not None and old.status == status else None
-        conditions.append(
-            Condition(
-                type=type_,
-                status=status,
-                reason=reason,
-                message=message,
-                last_transition_time=since or format_instant(now // 1000 * 1000),
-                observed_generation=profile.metadata.generation,
-            )
-        )
-    return conditions
+#: Nodes and autoscalers report all the time: look at what they say at most this often, seconds.
+NEWS_SETTLE = 2.0
+#: And at least this often: what an autoscaler said grows old without a word, seconds.
+LOOK_AGAIN: Final = 60.0
 
 
 class ProfileStatus:
     """Keeps the status of every profile true; ``changed`` may be called at any time."""
 
-    def __init__(self, client: Client, cache: Cache, fence: Fence, metrics: Metrics) -> None:
+    def __init__(
+        self, client: Client, cache: Cache, fence: Fence, metrics: Metrics, following: Following, identity: str = ""
+    ) -> None:
         self._client = client
         self._cache = cache
         self._fence = fence
         self._metrics = metrics
+        self._following = following
+        self._identity = identity
+        self._news = following.news()
+        self._sources: Sources | None = None
         self._dirty = asyncio.Event()
-        self._shown: set[str] = set()
+        #: The condition types shown as metrics, by profile.
+        self._shown: dict[str, set[str]] = {}
         cache.on_profile(self.changed)
 
     def changed(self) -> None:
@@ -65,24 +55,65 @@ class ProfileStatus:
 
     async def run(self) -> None:
         """Follow until cancelled. Must start after the cache is synced."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._listen(), name="news of profiles")
+            tasks.create_task(self._keep(), name="status of profiles")
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(LOOK_AGAIN):
+                    await self._news.next(NEWS_SETTLE)
+            except TimeoutError:
+                log.debug("no news of pools for a while")
+            self.changed()
+
+    async def _keep(self) -> None:
         backoff = Backoff()
         while True:
             await self._dirty.wait()
             await asyncio.sleep(SETTLE)
             self._dirty.clear()
-            # One after the other, each for itself: a profile that cannot be written must not hold up the rest.
-            written = [await self._try(profile) for profile in tuple(self._cache.profiles.objects.values())]
-            self._drop_gone()
-            if all(written):
+            if await self._round():
                 backoff.reset()
             else:
                 await asyncio.sleep(backoff.next())
                 self._dirty.set()
 
-    async def _try(self, profile: CapacityProfile) -> bool:
+    async def _round(self) -> bool:
+        """Whether every profile's status is now as it ought to be, and all there is to know is known."""
+        knowing = self._knowing()
+        written = True
+        # One after the other, each for itself: a profile that cannot be written must not hold up the rest.
+        for profile in tuple(self._cache.profiles.objects.values()):
+            written &= await self._try(profile, knowing(profile) if knowing is not None else None)
+            await asyncio.sleep(0)  # thousands of nodes are counted for each: let others have their turn
+        self._drop_gone()
+        return written and knowing is not None
+
+    def _knowing(self) -> Callable[[CapacityProfile], Known] | None:
+        """Tells what the world says of a profile; None while not all of it has been heard."""
+        if self._following.trouble is not None:
+            return None
+        world, now = self._following.world(), self._client.time.now()
+        if self._sources is None or not self._sources.current(world):
+            self._sources = Sources(world)
+        sources, nodes = self._sources, NodePools(world.nodes if world.nodes_recent else None)
+        faults = setup_faults(world, now, sources)
+
+        def known(profile: CapacityProfile) -> Known:
+            return Known(
+                drift=drift(profile, sources, nodes, now),
+                faults=tuple(faults.get(profile.name, ())),
+                pools=pool_statuses(profile, sources, nodes, now),
+            )
+
+        return known
+
+    async def _try(self, profile: CapacityProfile, known: Known | None) -> bool:
         """Whether the profile's status is now as it ought to be."""
         try:
-            await self._write(profile)
+            await self._write(profile, known)
         except (ApiError, Unreachable) as error:
             conflict = isinstance(error, ApiError) and (error.conflict or error.missing)
             log.log(
@@ -93,17 +124,16 @@ class ProfileStatus:
             return False
         return True
 
-    async def _write(self, profile: CapacityProfile) -> None:
+    async def _write(self, profile: CapacityProfile, known: Known | None) -> None:
         cache = self._cache
-        state = provisioning_ready(
+        provisioning = provisioning_ready(
             profile, cache.checks.objects, cache.configs.objects, tuple(cache.cluster_queues.objects.values())
         )
-        provisioning = (state.status, state.reason, state.message)
-        wanted = conditions_of(profile, provisioning, self._fence.state(), self._client.time.now())
-        self._measure(profile.name, wanted)
-        if profile.status is not None and (profile.status.conditions or []) == wanted:
+        wanted = status_of(profile, provisioning, self._fence.state(), known, self._client.time.now())
+        self._measure(profile.name, wanted, known)
+        if not tells_more(profile.status, wanted):
             return
-        body = {"metadata": {"resourceVersion": profile.metadata.resource_version}, "status": {"conditions": wanted}}
+        body = {"metadata": {"resourceVersion": profile.metadata.resource_version}, "status": wanted}
         answer = await self._client.request(
             "PATCH",
             api.CAPACITY_PROFILES.path(None, profile.name, "status"),
@@ -112,14 +142,28 @@ class ProfileStatus:
             content_type=MERGE_PATCH,
         )
         self._cache.profiles.put(answer)
+        fault = fault_to_tell(profile.status, wanted)
+        if fault is not None:
+            await self._tell(profile, fault)
 
-    def _measure(self, name: str, conditions: Sequence[Condition]) -> None:
-        self._shown.add(name)
-        for condition in conditions:
+    async def _tell(self, profile: CapacityProfile, fault: str) -> None:
+        """An event, once for each new text; the status says the same, so it is not tried twice."""
+        event = misconfigured(profile, fault, self._client.time.now(), self._identity)
+        try:
+            await self._client.request("POST", api.EVENTS.path(event["metadata"]["namespace"]), body=event)
+        except (ApiError, Unreachable) as error:
+            log.debug("an event of a profile is dropped", extra={"profile": profile.name, "cause": str(error)})
+
+    def _measure(self, name: str, status: CapacityProfileStatus, known: Known | None) -> None:
+        shown = self._shown.setdefault(name, set())
+        for condition in status.conditions or ():
+            shown.add(condition.type)
             self._metrics.profile_ready.labels(name, condition.type).set(condition.true)
+        if known is not None:
+            self._metrics.setup_faults.labels(name).set(len(known.faults))
 
     def _drop_gone(self) -> None:
-        for name in self._shown - self._cache.profiles.objects.keys():
-            self._shown.discard(name)
-            for type_ in (api.PROFILE_READY, api.PROVISIONING_READY):
+        for name in self._shown.keys() - self._cache.profiles.objects.keys():
+            for type_ in self._shown.pop(name):
                 self._metrics.profile_ready.remove(name, type_)
+            self._metrics.setup_faults.remove(name)

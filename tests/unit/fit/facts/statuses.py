@@ -54,6 +54,7 @@ def old_text(name: str = AKS, scale_up: str = "NoActivity", at: int = T0, most: 
     """What Cluster Autoscaler wrote before 1.30."""
     probe = f"               LastProbeTime:      {go_time(at)} m=+238.237952298\n"
     since = f"               LastTransitionTime: {go_time(SINCE)} m=+12.979835247\n"
+    before = f"               LastTransitionTime: {go_time(SINCE - 60_000)} m=+2.5\n"
     counts = "unready=0 (resourceUnready=0) notStarted=0 longNotStarted=0 registered=1 longUnregistered=0"
     return (
         f"Cluster-autoscaler status at {go_time(at)}:\n"
@@ -63,9 +64,9 @@ def old_text(name: str = AKS, scale_up: str = "NoActivity", at: int = T0, most: 
         f"  ScaleDown:   NoCandidates (candidates=0)\n{probe}{since}"
         "\nNodeGroups:\n"
         f"  Name:        {name}\n"
-        f"  Health:      Healthy (ready=1 {counts} cloudProviderTarget=1 (minSize=0, maxSize={most}))\n{probe}{since}"
+        f"  Health:      Healthy (ready=1 {counts} cloudProviderTarget=1 (minSize=0, maxSize={most}))\n{probe}{before}"
         f"  ScaleUp:     {scale_up} (ready=1 cloudProviderTarget=1)\n{probe}{since}"
-        f"  ScaleDown:   NoCandidates (candidates=0)\n{probe}{since}\n"
+        f"  ScaleDown:   NoCandidates (candidates=0)\n{probe}{before}\n"
     )
 
 

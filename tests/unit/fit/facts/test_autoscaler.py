@@ -200,6 +200,7 @@ def test_garbage_says_nothing(text: str) -> None:
 
 def test_a_status_that_cannot_be_read_says_why() -> None:
     assert "aliases" in (parse(status_map("a: &x 1\nb: *x").done()).fault or "")
+    assert "levels deep" in (parse(status_map("a: " + "[" * 40 + "]" * 40).done()).fault or "")
     assert "no mapping" in (parse(status_map("free text").done()).fault or "")
     assert "no key status" in (parse(config_map("a", "b").done()).fault or "")
     assert parse(status_map(document(group())).done()).fault is None
