@@ -46,6 +46,14 @@ def why_not_ours(job: Meta) -> str | None:
     return f"is managed by {foreign}" if foreign else None
 
 
+def kind_of(obj: Meta) -> api.Resource | None:
+    """The kind by which it is judged; None for one that is not."""
+    view = view_for(obj)
+    if view is not None:
+        return view.resource
+    return api.WORKLOADS if isinstance(obj, Workload) else None
+
+
 def queue_of(obj: Meta) -> str:
     """The LocalQueue it asks for; "" where it asks for none."""
     return obj.queue_name if isinstance(obj, Workload) else obj.label(api.QUEUE_NAME) or ""

@@ -1,8 +1,10 @@
 """judge: one object in one world, to one verdict."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from classifier import api
+from classifier.fit.advice import of_backoff
 from classifier.fit.answer import answer, not_judged
 from classifier.fit.assign import Found, assign
 from classifier.fit.budget import STEPS, Budget
@@ -11,12 +13,14 @@ from classifier.fit.gang import GangError, Unresolved
 from classifier.fit.hearing import Hearing
 from classifier.fit.kinds import PODSETS
 from classifier.fit.mode import asks_to_skip, ceiling, may_skip, wrong_modes
+from classifier.fit.provisioning import overridden, requests_of
+from classifier.fit.quota import ChainFault, chain_faults
 from classifier.fit.skip import multikueue_check, why_not_judged
 from classifier.fit.verdict import Outcome, Verdict
 from classifier.fit.world import World
 from classifier.instant import MINUTE
 from classifier.objects import ClusterQueue, LocalQueue, Meta
-from classifier.state.kinds import view_for
+from classifier.scope import kind_of, queue_of
 
 #: A snapshot that has not been known to be current for this long proves nothing any more.
 MAX_AGE: Final = 10 * MINUTE
@@ -27,13 +31,13 @@ def judge(obj: Meta, world: World, now: int, steps: int = STEPS) -> Verdict:
 
     What takes more than ``steps`` (see ``budget.py``) is unknown.
     """
-    view = view_for(obj)
-    podsets_of = PODSETS.get(view.resource) if view else None
-    if view is None or podsets_of is None:
+    kind = kind_of(obj)
+    podsets_of = PODSETS.get(kind) if kind else None
+    if kind is None or podsets_of is None:
         return not_judged(Outcome.SKIPPED, f"kind {obj.kind or type(obj).__name__} is not judged")
     reason = why_not_judged(obj)
     if reason is not None:
-        return not_judged(Outcome.SKIPPED, f"{view.resource.kind} {reason}")
+        return not_judged(Outcome.SKIPPED, f"{kind.kind} {reason}")
     if asks_to_skip(obj) and may_skip(obj, world):
         return not_judged(Outcome.SKIPPED, f"{api.PREFLIGHT_MODE} of the job is Off")
     notes = [f"{api.PREFLIGHT_MODE}: Off is not honoured in namespace {obj.namespace}"] if asks_to_skip(obj) else []
@@ -56,15 +60,35 @@ def judge(obj: Meta, world: World, now: int, steps: int = STEPS) -> Verdict:
         podsets = podsets_of(obj, world.runtimes)
     except (GangError, Unresolved) as error:
         return not_judged(Outcome.UNKNOWN, str(error), notes, warn=True)
-    found = assign(podsets, Hearing(queue, world, now, Budget(steps)), steps)
+    if not podsets:
+        return not_judged(Outcome.UNKNOWN, f"{view.resource.kind} has no podset", notes, warn=True)
+    hearing = Hearing(queue, world, now, Budget(steps))
+    found = assign(podsets, hearing, steps)
     doubt = _proves_nothing(queue, controllers, world, now)
     if doubt is not None:
-        found = Found(_without_proof(found.gang, doubt), [_without_proof(one, doubt) for one in found.podsets])
+        found = found._replace(
+            gang=_without_proof(found.gang, doubt), podsets=[_without_proof(one, doubt) for one in found.podsets]
+        )
+    if found.gang.outcome is not Outcome.SKIPPED:
+        found, chain = _along(
+            found, chain_faults(local_queue, queue, world.namespaces.get(obj.namespace), hearing.tree)
+        )
+        override = overridden(obj, requests_of(queue, hearing.spoken, world))
+        asides = [*([override] if override else []), *found.notes, *of_backoff(found.pools, found.gang, now), *chain]
+        found = found._replace(notes=tuple(asides))
     return answer(found, podsets, limit.mode, _age(world, now), notes)
 
 
+def _along(found: Found, faults: Sequence[ChainFault]) -> tuple[Found, list[str]]:
+    """What stands in the way to the queue: a gang that could run does not get there, whatever else is found."""
+    broken = next((fault for fault in faults if fault.kind == "misconfigured"), None)
+    if broken is not None and found.gang.outcome is not Outcome.NEVER_FITS:
+        found = found._replace(gang=Finding(outcome=Outcome.MISCONFIGURED, statement=broken.text))
+    return found, [fault.text for fault in faults if fault is not broken]
+
+
 def _queues(obj: Meta, world: World) -> tuple[LocalQueue | None, ClusterQueue | None, str]:
-    key = f"{obj.namespace}/{obj.label(api.QUEUE_NAME)}"
+    key = f"{obj.namespace}/{queue_of(obj)}"
     local_queue = world.local_queues.get(key)
     if local_queue is None:
         return None, None, f"LocalQueue {key} is not found"

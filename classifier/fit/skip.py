@@ -1,8 +1,8 @@
 """Objects that are not judged at all (design §4, reference/capacity.md §3.2): whose gang it is, or who runs it."""
 
 from classifier import api
-from classifier.objects import ClusterQueue, Meta
-from classifier.scope import why_not_ours
+from classifier.objects import ClusterQueue, Meta, Workload
+from classifier.scope import queue_of, why_not_ours
 
 
 def why_not_judged(obj: Meta) -> str | None:
@@ -12,8 +12,8 @@ def why_not_judged(obj: Meta) -> str | None:
         return reason
     if obj.label(api.PREBUILT_WORKLOAD) or obj.annotation(api.PREBUILT_WORKLOAD):
         return "runs a prebuilt Workload, which is judged instead"
-    if not obj.label(api.QUEUE_NAME):
-        return f"has no {api.QUEUE_NAME} label"
+    if not queue_of(obj):
+        return "has no spec.queueName" if isinstance(obj, Workload) else f"has no {api.QUEUE_NAME} label"
     return None
 
 
