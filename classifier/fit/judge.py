@@ -61,7 +61,7 @@ def judge(obj: Meta, world: World, now: int, steps: int = STEPS) -> Verdict:
     except (GangError, Unresolved) as error:
         return not_judged(Outcome.UNKNOWN, str(error), notes, warn=True)
     if not podsets:
-        return not_judged(Outcome.UNKNOWN, f"{view.resource.kind} has no podset", notes, warn=True)
+        return not_judged(Outcome.UNKNOWN, f"{kind.kind} has no podset", notes, warn=True)
     hearing = Hearing(queue, world, now, Budget(steps))
     found = assign(podsets, hearing, steps)
     doubt = _proves_nothing(queue, controllers, world, now)
