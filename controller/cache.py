@@ -30,6 +30,8 @@ K = TypeVar("K", bound=Hashable)
 
 #: Annotations of other domains the decisions read.
 _KEPT = frozenset({api.ADMISSION_GATED_BY, api.SLICE_REPLACEMENT_FOR})
+#: What is read of an owner's spec: whether it is suspended or gated, and who runs it and where.
+_SPEC = frozenset({"suspend", "run_policy", "managed_by", "scheduling_gates", "runtime_ref", "cluster_selector"})
 _POLICY_KEYS = (api.ADMISSION_TIMEOUT, api.MAX_ADMISSION_TIMEOUT)
 
 
@@ -67,10 +69,11 @@ def _trim(obj: Any) -> Any:
 
 
 def trim_owner(obj: Any) -> Any:
-    """An owner without its pod template: only its metadata and whether it is suspended matter here."""
+    """An owner without its pods' templates: only its metadata and whether it is suspended matter here."""
     spec = getattr(obj, "spec", None)
-    if spec is not None and getattr(spec, "template", None) is not None:
-        obj.spec = msgspec.structs.replace(spec, template=None)
+    if spec is not None:
+        kept = {field: getattr(spec, field) for field in spec.__struct_fields__ if field in _SPEC}
+        obj.spec = type(spec)(**kept)
     return _trim(obj)
 
 
