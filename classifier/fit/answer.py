@@ -37,7 +37,7 @@ def answer(found: Found, podsets: Sequence[Podset], ceiling: Mode, age: int, not
         binding=gang.binding,
         pod_sets=[_podset(podset, one, age) for podset, one in zip(podsets, found.podsets, strict=True)],
         advice=gang.advice,
-        warnings=_warnings(notes if denied else [*notes, *_complaint(gang)]),
+        warnings=_warnings(notes if denied else [*notes, *_complaint(gang), *found.notes]),
     )
 
 

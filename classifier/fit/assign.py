@@ -5,16 +5,18 @@ one of its podsets is by itself, when no assignment keeps within quota, or when 
 fits when one does both. Nothing here relies on which of them Kueue would find.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from classifier.fit import domain
+from classifier.fit import advice, domain
 from classifier.fit.budget import OverBudget
 from classifier.fit.finding import BEST_FIRST, GOOD, Finding, unknown, worst
 from classifier.fit.gang import Podset
 from classifier.fit.hearing import Hearing
 from classifier.fit.joint import Seated, promise, proof, undecided
+from classifier.fit.pools import Pool
 from classifier.fit.quota import Assignment, Demand, assignments, impossible
+from classifier.fit.reading import shape_of
 from classifier.fit.seat import Seat, resting_on
 from classifier.fit.short import fewer_only, no_assignment, shortage, uncovered
 from classifier.fit.verdict import Outcome
@@ -28,11 +30,31 @@ class Found(NamedTuple):
 
     gang: Finding
     podsets: list[Finding]
+    #: For the user, beside the verdict.
+    notes: tuple[str, ...] = ()
+    #: What a promise rests on.
+    pools: tuple[Pool, ...] = ()
 
 
 def assign(podsets: Sequence[Podset], hearing: Hearing, steps: int) -> Found:
     """``steps``: what the hearing's budget began with, for the sentence when it is spent."""
-    seats = [Seat(podset, hearing) for podset in podsets]
+    shapes = [shape_of(podset) for podset in podsets]
+    key = (
+        steps,
+        tuple(
+            (shape, one.name, one.count, one.min_count, one.least, one.stage, one.topology)
+            for shape, one in zip(shapes, podsets, strict=True)
+        ),
+    )
+    kept: dict[Hashable, Found] = hearing.sort("gangs")
+    found = kept.get(key)
+    if found is None:
+        seats = [Seat(podset, shape, hearing) for podset, shape in zip(podsets, shapes, strict=True)]
+        found = kept[key] = _assign(seats, hearing, steps)
+    return found
+
+
+def _assign(seats: Sequence[Seat], hearing: Hearing, steps: int) -> Found:
     own: list[Finding | None] = [_within(seat, seat.read, steps) for seat in seats]
     hearing.keys = frozenset().union(*(seat.asked for seat, found in zip(seats, own, strict=True) if found is None))
     for at, seat in enumerate(seats):
@@ -44,7 +66,9 @@ def assign(podsets: Sequence[Podset], hearing: Hearing, steps: int) -> Found:
     found = _together(active, hearing, steps) if active else None
     by_seat = dict(zip(active, found.podsets, strict=True)) if found else {}
     each = [one or by_seat[seat] for seat, one in zip(seats, own, strict=True)]
-    return Found(_sum_up([*([found.gang] if found else []), *(one for one in own if one is not None)]), each)
+    gang = _sum_up([*([found.gang] if found else []), *(one for one in own if one is not None)])
+    notes = advice.of_pods(active)
+    return Found(gang, each, (*notes, *found.notes) if found else (), found.pools if found else ())
 
 
 def _within(seat: Seat, step: Callable[[], Finding | None], steps: int) -> Finding | None:
@@ -84,7 +108,7 @@ def _together(seats: Sequence[Seat], hearing: Hearing, steps: int) -> Found:
         over = unknown(f"{who} asks too much of its nodes to be judged in time: over {steps} steps")
         return Found(worst([over, *faults]), [_first(seat, steps) for seat in seats])
     assert best.found is not None
-    return Found(worst([best.found.gang, *faults]), best.found.podsets)
+    return best.found._replace(gang=worst([best.found.gang, *faults]))
 
 
 class _Best:
@@ -102,6 +126,7 @@ class _Best:
         for count, assignment in enumerate(assignments(demands, self._hearing.potential, self._hearing.budget)):
             self._take(self._try(assignment, whole))
             if self._outcome in GOOD:
+                self._advise(assignment)
                 return
             if count == 0 and several and self._none_at_all():
                 return
@@ -113,6 +138,12 @@ class _Best:
             self.found = Found(gang, [gang for _ in self._seats])
         elif self._outcome is Outcome.NEVER_FITS:
             self._rest()
+
+    def _advise(self, assignment: Assignment) -> None:
+        assert self.found is not None
+        stages = _stages((seat, (self._hearing.choice(n),)) for seat, n in zip(self._seats, assignment, strict=True))
+        notes = advice.of_promise(stages, self.found.gang, self._hearing)
+        self.found = self.found._replace(notes=tuple(notes), pools=advice.usable_pools(stages))
 
     @property
     def _outcome(self) -> Outcome | None:

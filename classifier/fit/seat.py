@@ -14,7 +14,7 @@ from classifier.fit.gang import Podset
 from classifier.fit.hearing import Hearing
 from classifier.fit.mode import profile_mode, weakest
 from classifier.fit.quota import Demand, with_pods
-from classifier.fit.reading import WHO, Group, Reading, shape_of
+from classifier.fit.reading import WHO, Group, Reading
 from classifier.fit.verdict import Outcome
 from classifier.fit.weigh import Rooms, weigh
 
@@ -23,10 +23,10 @@ MOST_CHOICES: Final = 512
 
 
 class Seat:
-    def __init__(self, podset: Podset, hearing: Hearing) -> None:
+    def __init__(self, podset: Podset, shape: object, hearing: Hearing) -> None:
         self.podset = podset
         self.hearing = hearing
-        self.shape = shape_of(podset)
+        self.shape = shape
         self.reading: Reading
         self.refusals: dict[str, Refusal] = {}
         #: By resource group, the flavors that Kueue may give.

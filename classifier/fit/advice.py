@@ -1,0 +1,92 @@
+"""What a user should hear beside the verdict: things that will not stop the gang for ever, and may stop it for long."""
+
+from collections.abc import Iterable, Sequence
+
+from classifier.fit import domain
+from classifier.fit.choice import Choice
+from classifier.fit.facts import backoff_of
+from classifier.fit.finding import Finding
+from classifier.fit.hearing import Hearing
+from classifier.fit.joint import Seated
+from classifier.fit.pools import Pool
+from classifier.fit.provisioning import ATOMIC, Requests, requests_of
+from classifier.fit.seat import Seat
+from classifier.fit.verdict import Outcome
+from classifier.fit.weigh import promised
+from classifier.instant import format_instant
+
+
+def of_pods(seats: Iterable[Seat]) -> list[str]:
+    """Pods that will be refused when they are made, or a Workload that Kueue will not queue."""
+    found = []
+    for seat in seats:
+        if seat.reading.lacks is not None:
+            missing = f"RuntimeClass {seat.reading.lacks} of {seat.podset.name} is not found"
+            found.append(f"{missing}: its pods will be refused after quota is reserved")
+        if seat.reading.content_fault is not None:
+            found.append(f"Kueue will not queue it: {seat.named(seat.reading.content_fault)}")
+    return found
+
+
+def of_promise(stages: Sequence[Sequence[Seated]], gang: Finding, hearing: Hearing) -> list[str]:
+    """What may keep a gang that fits from starting. Raises OverBudget."""
+    found = []
+    requests = requests_of(hearing.queue, hearing.spoken, hearing.world)
+    if gang.outcome is Outcome.FITS_AFTER_SCALE_UP:
+        seated = [one for stage in stages for one in stage]
+        found += [text for one in requests if (text := _one_group(seated, one, hearing)) is not None]
+    for stage in stages:
+        if domain.bound(stage):
+            text = domain.scatters(stage, gang, hearing)
+            found += [text] if text is not None else []
+    if gang.tight:
+        found.append("tight packing: kube-scheduler or the autoscaler, which place greedily, may not find it")
+    return found
+
+
+def _one_group(seated: Sequence[Seated], requests: Requests, hearing: Hearing) -> str | None:
+    """One atomic request grows one node group (reference/capacity.md §3.8)."""
+    if requests.class_name != ATOMIC:
+        return None
+    members = []
+    for seat, choices in seated:
+        managed = not requests.managed or not requests.managed.isdisjoint(seat.reading.requests)
+        if managed and any(requests.applies_to(name) for choice in choices for name in choice.flavors):
+            members.append((seat, _usable(seat, choices)))
+    open_to = [{id(pool) for pool, _ in pools} for _, pools in members]
+    if len(members) > 1 and open_to and not set.intersection(*open_to):
+        names = " and ".join(seat.podset.name for seat, _ in members[:2])
+        return f"one ProvisioningRequest grows one node group, {names} need two; see managedResources"
+    recent = hearing.world.nodes_recent
+    for seat, pools in members:
+        if pools and all(most * promised(pool, recent) < seat.podset.count for pool, most in pools):
+            return f"one ProvisioningRequest grows one node group, and none holds all pods of {seat.podset.name}"
+    return None
+
+
+def _usable(seat: Seat, choices: Iterable[Choice]) -> list[tuple[Pool, int]]:
+    """The pools that may be promised to the podset, with how many of its pods a node takes."""
+    return [
+        (one.pool, one.usable)
+        for choice in choices
+        if choice.blocked is None
+        for one in seat.rooms(choice).rooms
+        if one.usable
+    ]
+
+
+def usable_pools(stages: Sequence[Sequence[Seated]]) -> tuple[Pool, ...]:
+    found = {id(pool): pool for stage in stages for seat, choices in stage for pool, _ in _usable(seat, choices)}
+    return tuple(found.values())
+
+
+def of_backoff(pools: Iterable[Pool], gang: Finding, now: int) -> list[str]:
+    """The autoscaler does not try one of the gang's node groups for a while. Passing, so no reason to deny."""
+    if gang.outcome is not Outcome.FITS_AFTER_SCALE_UP:
+        return []
+    for pool in pools:
+        backoff = backoff_of(pool.facts, now)
+        if backoff is not None:
+            since = f" since {format_instant(backoff.since)}" if backoff.since is not None else ""
+            return [f"preflight: fits; node group {backoff.group} in backoff{since}; expect a wait"]
+    return []
