@@ -16,6 +16,7 @@ from classifier.cluster.files import load
 from classifier.cluster.reader import Reader
 from classifier.cluster.snapshot import Snapshot
 from classifier.cluster.world import fence_in, observe, verdict_on, world_of
+from classifier.fit.facts import Sources
 from classifier.objects import Job
 from classifier.report import Owner, Report, owner_of, report
 from classifier.report.encode import status_json
@@ -57,8 +58,9 @@ async def run(arguments: argparse.Namespace) -> int:
 
 def build(snapshot: Snapshot, owner: Owner, now: int, fence: str) -> Report:
     """The report on one job of a snapshot."""
-    verdict = verdict_on(snapshot, world_of(snapshot), owner.meta, now)
-    picture = observe(snapshot, owner, now, fence=fence_in(snapshot, now, fence))
+    world = world_of(snapshot)
+    verdict = verdict_on(snapshot, world, owner.meta, now)
+    picture = observe(snapshot, owner, now, fence=fence_in(snapshot, now, fence), sources=Sources(world))
     return report(picture, verdict, now, classified(snapshot, owner.meta, now))
 
 

@@ -18,6 +18,7 @@ from classifier.cluster.reader import JOB_POD_LABEL, MANAGED_LABEL, Reader
 from classifier.cluster.reflector import Reflector
 from classifier.cluster.snapshot import TYPES, Snapshot
 from classifier.cluster.world import fence_in, observe, verdict_on, world_of
+from classifier.fit.facts import Sources
 from classifier.instant import SECOND
 from classifier.objects import CapacityProfile, Job, Meta, Node
 from classifier.report import Owner, Report, Result, owner_of, report
@@ -137,7 +138,8 @@ class Following:
         world = world_of(snapshot)
         world.nodes = self._nodes
         verdict = verdict_on(snapshot, world, self._owner.meta, now)
-        picture = observe(snapshot, self._owner, now, fence=fence_in(snapshot, now, self._fence))
+        fence = fence_in(snapshot, now, self._fence)
+        picture = observe(snapshot, self._owner, now, fence=fence, sources=Sources(world))
         self._watched |= nodes.keys()
         bound = {pod.spec.node_name for pod in picture.pods if pod.spec and pod.spec.node_name}
         observation = classified(snapshot, self._owner.meta, now, nodes=bound <= self._watched)

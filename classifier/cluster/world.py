@@ -10,6 +10,7 @@ from classifier.api import Resource
 from classifier.cluster.snapshot import Snapshot
 from classifier.fence import PolicyObject
 from classifier.fit import Outcome, Verdict, World, judge
+from classifier.fit.facts import Sources
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
@@ -66,12 +67,13 @@ def observe(
     *,
     fence: Fence | None = None,
     workload: Workload | None = None,
+    sources: Sources | None = None,
     alone: bool = True,
 ) -> Picture:
     """Everything the snapshot holds about one job.
 
     For thousands of jobs at once: name the Workload, judge the fence once, and leave out (``alone=False``) what has to
-    be searched for, that is requests, pods and nodes.
+    be searched for, that is requests, pods and nodes. ``sources``: what autoscalers say of pools, to be told too.
     """
     if workload is None:
         workload = workload_of(owner, snapshot.of(api.WORKLOADS, Workload).values())
@@ -98,6 +100,7 @@ def observe(
         requests=_requests(snapshot, workload) if alone else (),
         pods=pods_of(owner, snapshot.of(api.PODS, Pod).values()) if alone else (),
         nodes=None if nodes is None else tuple(nodes.values()),
+        sources=sources,
         fence=fence if fence is not None else fence_in(snapshot, now),
         notes=tuple(snapshot.notes),
         hidden=frozenset(resource.plural for resource in snapshot.unreadable),
