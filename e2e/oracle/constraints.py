@@ -14,19 +14,19 @@ SIZES: Final = ("4", "8")
 _PREFIX: Final = "kueue.x-k8s.io/podset-"
 
 
-def constrain(dice: Dice, template: Document, tags: set[str], number: int) -> None:
-    """At most one or two of them. ``number`` makes ports the case's own."""
+def constrain(dice: Dice, template: Document, tags: set[str], number: int, tier: str) -> None:
+    """At most one of them. ``number`` makes ports the case's own; ``tier`` is one that some nodes have."""
     spec = template["spec"]
-    way = dice.randrange(26)
+    way = dice.randrange(32)
     match way:
         case 0 | 1:
-            spec["nodeSelector"] = {TIER: dice.of(*TIERS, "c")}
+            spec["nodeSelector"] = {TIER: dice.of(tier, tier, tier, *TIERS, "c")}
             tags.add("selector")
         case 2:
-            spec["nodeSelector"] = {ARCH: dice.of("amd64", "arm64")}
+            spec["nodeSelector"] = {ARCH: dice.of("amd64", "amd64", "arm64")}
             tags.add("arch")
         case 3 | 4 | 5:
-            _affinity(dice, spec, tags)
+            _affinity(dice, spec, tags, tier)
         case 6:
             port = 10000 + number
             spec["containers"][0]["ports"] = [{"containerPort": port, "hostPort": port}]
@@ -66,8 +66,10 @@ def tolerate(dice: Dice, template: Document, tags: set[str]) -> None:
     tags.add("tolerations" if found else "no tolerations")
 
 
-def _affinity(dice: Dice, spec: Document, tags: set[str]) -> None:
+def _affinity(dice: Dice, spec: Document, tags: set[str], tier: str) -> None:
     expressions = [
+        *(_expression(TIER, "In", [tier]) for _ in range(3)),
+        *(_expression(SIZE, "Gt", ["3"]) for _ in range(3)),
         _expression(TIER, "In", dice.some(TIERS, 1)),
         _expression(TIER, "In", ["c"]),
         _expression(TIER, "NotIn", [dice.of(*TIERS)]),

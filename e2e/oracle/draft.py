@@ -21,6 +21,8 @@ class Draft:
     #: The node its pods are measured by.
     room: Room
     tainted: bool
+    #: A label's value that some of its nodes have.
+    tier: str
     topology: bool
     #: Whether the kind's CRD keeps pod-level resources; those of the training operator do not know the field.
     pod_level: bool = True
@@ -36,10 +38,10 @@ class Draft:
         """A template of ``count`` pods in all."""
         amounts = pods.want(self.dice, self.room, self.tags, small)
         made = pods.template(self.dice, self.name, role, container, amounts, self.tags, pod_level=self.pod_level)
-        if self.unchecked and GPU in amounts and self.dice.one_in(8):
+        if self.unchecked and GPU in amounts and self.dice.one_in(14):
             pods.halve_a_device(made)
             self.tags.add("fraction")
-        constraints.constrain(self.dice, made, self.tags, self.number)
+        constraints.constrain(self.dice, made, self.tags, self.number, self.tier)
         if self.tainted:
             constraints.tolerate(self.dice, made, self.tags)
         if self.topology:

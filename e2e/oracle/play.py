@@ -24,7 +24,7 @@ async def play(client: Client, sight: Sight, workload: Document, flavors: dict[s
     async def one(pod: Document) -> None:
         async with limit:
             try:
-                await client.request("POST", api.PODS.path(sight.case.namespace), body=pod)
+                await client.request("POST", api.PODS.path(sight.case.namespace), body=pod, timeout=60)
             except ApiError as error:
                 if error.status not in (400, 403, 422):
                     raise

@@ -38,8 +38,8 @@ def want(dice: Dice, room: Room, tags: set[str], small: bool = False) -> Amounts
         found[resource] = min(found[resource], offered[resource] // per_node)
     if GPU in offered and (driver == GPU or dice.one_in(2)):
         found[GPU] = max(1, offered[GPU] // per_node)
-    found[driver] = max(1, offered[driver] // per_node) + dice.of(0, 0, 0, 0, 1)
-    if dice.one_in(12):
+    found[driver] = max(1, offered[driver] // per_node) + dice.of(0, 0, 0, 0, 0, 1)
+    if dice.one_in(24):
         # Larger than any node.
         found[driver] = offered[driver] + dice.of(1, 1, offered[driver])
         tags.add("too large")

@@ -28,7 +28,7 @@ WAYS: Final = ("own", "own", "own", "own", "lender", "borrowing limit", "lending
 
 def draw_potential(dice: Dice, total: Amounts, tags: set[str]) -> Amounts:
     """For each resource enough; but for one of them, sometimes, one unit less or far less."""
-    way = dice.of("exact", "exact", "plenty", "plenty", "plenty", "one less", "one less", "half", "zero")
+    way = dice.of(*["exact"] * 4, *["plenty"] * 4, "one less", "one less", "half", "zero")
     scale = PLENTY if way == "plenty" else 1
     found = {resource: amount * scale for resource, amount in total.items()}
     short = dice.choice(sorted(total))

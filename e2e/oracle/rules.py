@@ -138,7 +138,9 @@ def nodes_as_scheduler(sight: Sight, verdict: Verdict) -> Iterator[str]:
 def places_all(sight: Sight) -> bool:
     """Whether a greedy scheduler must find the placement that exists: pods of one shape, in one flavor, one gang."""
     one_shape = all(len(_podsets(workload)) == 1 for workload in sight.workloads)
-    return one_shape and len(sight.workloads) == 1 and sight.case.choices == 1
+    # Where Kueue itself picks the nodes, it does not ask which pods exclude each other.
+    blind = "topology" in sight.case.tags and sight.case.tags & {"anti-affinity", "host port", "host network", "spread"}
+    return one_shape and len(sight.workloads) == 1 and sight.case.choices == 1 and not blind
 
 
 def fits_is_scheduled(sight: Sight, verdict: Verdict) -> Iterator[str]:

@@ -85,7 +85,7 @@ def draw_flavor(dice: Dice, name: str, tags: set[str], topology: bool) -> Flavor
         if way == "tolerated":
             spec["tolerations"] = [{"key": TAINT, "operator": "Equal", "value": "yes", "effect": "NoSchedule"}]
         tags.add(f"taint {way}")
-    if dice.one_in(8):
+    if dice.one_in(16):
         # The flavor asks for more than the pool's label.
         labels[TIER] = dice.of(*TIERS)
         tags.add("flavor names a tier")

@@ -14,12 +14,12 @@ from e2e.oracle.objects import decode
 
 #: How often each must occur, at least.
 OFTEN: Final = {
-    **dict.fromkeys(("one flavor", "two flavors", "topology", "two pools", "taint", "selector", "node affinity"), 20),
+    **dict.fromkeys(("one flavor", "two flavors", "topology", "two pools", "taint", "selector", "node affinity"), 15),
     **dict.fromkeys(("two", "init", "sidecar", "init after sidecar", "pod level", "pod level limit", "overhead"), 20),
     **dict.fromkeys(("both", "limits only", "requests only", "limits above", "mixed", "slot", "too large"), 20),
     **dict.fromkeys(("quota exact", "quota plenty", "quota one less", "quota half", "quota zero"), 20),
     **dict.fromkeys(("from own", "from lender", "from borrowing limit", "from lending limit", "from parent"), 15),
-    **dict.fromkeys(("covers pods", "uncovered", "oracle-defaults", "oracle-bounds", "ignored", "transformed"), 10),
+    **dict.fromkeys(("covers pods", "uncovered", "oracle-defaults", "oracle-bounds", "ignored", "transformed"), 8),
     **dict.fromkeys(("anti-affinity", "spread", "host port", "host network", "arch", "two groups", "no replicas"), 8),
     **dict.fromkeys(("topology required", "topology preferred", "topology slices", "topology unknown level"), 4),
     **dict.fromkeys(("taint listed", "taint tolerated", "taint unlisted", "selects nobody", "selects others"), 4),
