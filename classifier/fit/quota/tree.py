@@ -140,11 +140,10 @@ def _quota(node: _Node, flavor: str, resource: str) -> _Quota:
     for quotas in node.flavors.get(flavor, ()):
         for one in quotas.resources or ():
             if one.name == resource:
-                limited = node.parent is not None
                 return _Quota(
                     nominal=_amount(resource, one.nominal_quota) or 0,
-                    borrowing=_amount(resource, one.borrowing_limit) if limited else None,
-                    lending=_amount(resource, one.lending_limit) if limited else None,
+                    borrowing=_amount(resource, one.borrowing_limit),
+                    lending=_amount(resource, one.lending_limit),
                 )
     return _NO_QUOTA
 

@@ -139,6 +139,10 @@ class TestWithoutBound:
         assert tree.circular("mine") == "x"
         assert tree.circular("other") is None
 
+    def test_a_cohort_below_a_circle_that_was_seen_before(self) -> None:
+        circle = {"y": cohort(parent="z"), "z": cohort(parent="y"), "x": cohort(parent="y")}
+        assert QuotaTree({"mine": queue(4, cohort="x")}, circle).circular("mine") == "x"
+
     def test_a_cohort_that_is_its_own_parent(self) -> None:
         assert QuotaTree({"mine": queue(4, cohort="x")}, {"x": cohort(parent="x")}).circular("mine") == "x"
 
