@@ -75,8 +75,15 @@ def _usable(seat: Seat, choices: Iterable[Choice]) -> list[tuple[Pool, int]]:
     ]
 
 
-def usable_pools(stages: Sequence[Sequence[Seated]]) -> tuple[Pool, ...]:
-    found = {id(pool): pool for stage in stages for seat, choices in stage for pool, _ in _usable(seat, choices)}
+def told_pools(stages: Sequence[Sequence[Seated]]) -> tuple[Pool, ...]:
+    found = {
+        id(pool): pool
+        for stage in stages
+        for seat, choices in stage
+        for choice in choices
+        if choice.blocked is None
+        for pool in seat.rooms(choice).told
+    }
     return tuple(found.values())
 
 

@@ -32,7 +32,7 @@ class Found(NamedTuple):
     podsets: list[Finding]
     #: For the user, beside the verdict.
     notes: tuple[str, ...] = ()
-    #: What a promise rests on.
+    #: Of what a promise rests on, the pools that autoscalers tell something of.
     pools: tuple[Pool, ...] = ()
 
 
@@ -121,7 +121,8 @@ class _Best:
 
     def search(self, demands: Sequence[Demand]) -> None:
         """Raises OverBudget."""
-        whole = [seat.demand(whole=True) for seat in self._seats]
+        less = any(seat.counts_less for seat in self._seats)
+        whole = [seat.demand(whole=True) for seat in self._seats] if less else None
         several = any(len(names) > 1 for seat in self._seats for names in seat.options)
         for count, assignment in enumerate(assignments(demands, self._hearing.potential, self._hearing.budget)):
             self._take(self._try(assignment, whole))
@@ -143,7 +144,7 @@ class _Best:
         assert self.found is not None
         stages = _stages((seat, (self._hearing.choice(n),)) for seat, n in zip(self._seats, assignment, strict=True))
         notes = advice.of_promise(stages, self.found.gang, self._hearing)
-        self.found = self.found._replace(notes=tuple(notes), pools=advice.usable_pools(stages))
+        self.found = self.found._replace(notes=tuple(notes), pools=advice.told_pools(stages))
 
     @property
     def _outcome(self) -> Outcome | None:
@@ -178,7 +179,7 @@ class _Best:
         flavors = [name for seat in self._seats for names in seat.options for name in names]
         self.found = Found(resting_on(self.found.gang, flavors, self._hearing), self.found.podsets)
 
-    def _try(self, assignment: Assignment, whole: Sequence[Demand]) -> Found:
+    def _try(self, assignment: Assignment, whole: Sequence[Demand] | None) -> Found:
         each = [seat.weighed(names) for seat, names in zip(self._seats, assignment, strict=True)]
         gang = worst(each)
         if gang.outcome is not Outcome.NEVER_FITS:
@@ -189,7 +190,7 @@ class _Best:
             ]
             by_seat = dict(zip(self._seats, each, strict=True))
             gang = _of_stages([self._stage(stage, by_seat) for stage in _stages(seated)], gang)
-        if gang.outcome in GOOD and not _within_quota(assignment, whole, self._hearing):
+        if gang.outcome in GOOD and whole is not None and not _within_quota(assignment, whole, self._hearing):
             gang = fewer_only(self._seats)
         return Found(gang, each)
 

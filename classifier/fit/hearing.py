@@ -4,7 +4,8 @@ What a shape of podset comes to in this world is kept for the next gang, and cos
 verdict never depends on who came before.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from classifier import api
@@ -22,6 +23,16 @@ from classifier.objects import ClusterQueue
 
 #: How often a template is read through.
 _PASSES: Final = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Options:
+    """By resource group the ``flavors`` that Kueue may give; why it never gives others, and why it ``withheld`` the
+    first that it withholds for its topology."""
+
+    flavors: tuple[tuple[str, ...], ...] = ()
+    refusals: Mapping[str, Refusal] = field(default_factory=dict)
+    withheld: str | None = None
 
 
 class Hearing:
@@ -47,7 +58,7 @@ class Hearing:
             of_world["tree"] = QuotaTree(world.cluster_queues, world.cohorts, cohorts_known=known)
         self.tree: QuotaTree = of_world["tree"]
         self._readings = kept.of(("readings", queue.name))
-        self._refusals = kept.of(("refusals", queue.name))
+        self._options: dict[Hashable, tuple[int, Options]] = kept.of(("options", queue.name))
         self._grounds = kept.of(("grounds", queue.name))
         self._rooms: dict[Hashable, tuple[int, Rooms]] = kept.of(("rooms", queue.name))
         #: Label keys that any podset of the gang asks for: live nodes outside of pools are told apart by them.
@@ -60,7 +71,7 @@ class Hearing:
         topology = self.world.topologies.get(name or "")
         return tuple(topology.levels) if topology is not None else ()
 
-    def withheld(self, podset: Podset, reading: Reading, flavor: str, resources: frozenset[str]) -> str | None:
+    def _withheld(self, podset: Podset, reading: Reading, flavor: str, resources: frozenset[str]) -> str | None:
         """Why topology-aware scheduling does not give the podset this flavor, of a group that covers ``resources``."""
         request = podset.topology
         found = self.world.flavors.get(flavor)
@@ -86,9 +97,23 @@ class Hearing:
             reading = read(podset, self.queue, self.world, podset.count)
         return reading
 
-    def refusals(self, shape: object, reading: Reading) -> dict[str, Refusal]:
-        """Of the flavors that the podset touches, those that Kueue never gives it. Missing flavors are not refused."""
-        return self.budget.recall(self._refusals, shape, lambda: self._refuse(reading))
+    def options(self, podset: Podset, shape: object, reading: Reading) -> Options:
+        """Which flavors Kueue may give the podset. Raises OverBudget."""
+        key = shape, podset.topology
+        return self.budget.recall(self._options, key, lambda: self._sort_out(podset, reading))
+
+    def _sort_out(self, podset: Podset, reading: Reading) -> Options:
+        refusals = self._refuse(reading)
+        found, withheld = [], None
+        for group in reading.groups:
+            given = []
+            for name in group.flavors:
+                if name not in refusals:
+                    text = self._withheld(podset, reading, name, group.resources)
+                    withheld = withheld or text
+                    given += [name] if text is None else []
+            found.append(tuple(given))
+        return Options(tuple(found), refusals, withheld)
 
     def _refuse(self, reading: Reading) -> dict[str, Refusal]:
         found = {}

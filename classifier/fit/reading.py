@@ -4,7 +4,7 @@ Whatever the podset is called and however many pods it has: gangs of one shape s
 have ``WHO`` in the place of its name.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
@@ -45,30 +45,37 @@ class Group:
     sure: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Reading:
     """``spec`` is the pod's, with what its RuntimeClass adds when it is created; ``template`` is what Kueue chooses
     flavors by. ``error``: it cannot be read, and then nothing else is of use."""
 
     template: PodSpec
     spec: PodSpec
-    requests: Amounts
-    counted: Counted
-    groups: tuple[Group, ...]
-    uncovered: tuple[str, ...]
     effort: Effort
-    asked: frozenset[str]
-    alone: bool
-    ports: frozenset[str]
-    ports_maybe: frozenset[str]
-    doubt: str | None
-    fraction: Fraction | None
-    content_fault: str | None
+    #: What one pod takes of a node; of the queue's quota; and of that without what Kueue may count less of.
+    requests: Amounts = field(default_factory=dict)
+    quota: Amounts = field(default_factory=dict)
+    quota_surely: Amounts = field(default_factory=dict)
+    groups: tuple[Group, ...] = ()
+    uncovered: tuple[str, ...] = ()
+    asked: frozenset[str] = frozenset()
+    alone: bool = False
+    ports: frozenset[str] = frozenset()
+    ports_maybe: frozenset[str] = frozenset()
+    doubt: str | None = None
+    fraction: Fraction | None = None
+    content_fault: str | None = None
     #: Of more pods than these Kueue counts less each: their total would not fit into an int64.
-    scalable: int
+    scalable: int = 0
     #: The RuntimeClass that is named and surely not there: every pod would be refused.
-    lacks: str | None
+    lacks: str | None = None
     error: str | None = None
+
+    @property
+    def resources(self) -> tuple[frozenset[str], ...]:
+        """By resource group, what it covers."""
+        return tuple(group.resources for group in self.groups)
 
     @property
     def sure(self) -> bool:
@@ -99,33 +106,15 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
         fault = content_fault(nameless, terms)
         fraction = fraction_in(podset.spec)
     except GangError as error:
-        nothing = Counted({}, frozenset())
-        none: frozenset[str] = frozenset()
-        return Reading(
-            podset.counted_spec,
-            spec,
-            {},
-            nothing,
-            (),
-            (),
-            effort,
-            none,
-            False,
-            none,
-            none,
-            None,
-            None,
-            None,
-            0,
-            lacks,
-            f"{WHO}: {error}",
-        )
+        return Reading(template=podset.counted_spec, spec=spec, effort=effort, lacks=lacks, error=f"{WHO}: {error}")
     groups, uncovered = _groups(queue, counted, terms)
+    quota = with_pods(queue, counted.amounts)
     return Reading(
         template=podset.counted_spec,
         spec=spec,
         requests=requests,
-        counted=counted,
+        quota=quota,
+        quota_surely={name: value for name, value in quota.items() if name not in counted.doubtful},
         groups=groups,
         uncovered=uncovered,
         effort=effort,

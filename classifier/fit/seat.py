@@ -8,12 +8,11 @@ from typing import Final
 import msgspec
 
 from classifier.fit.choice import Choice
-from classifier.fit.eligible import Refusal
 from classifier.fit.finding import GOOD, Finding, skipped, unknown
 from classifier.fit.gang import Podset
-from classifier.fit.hearing import Hearing
+from classifier.fit.hearing import Hearing, Options
 from classifier.fit.mode import profile_mode, weakest
-from classifier.fit.quota import Demand, with_pods
+from classifier.fit.quota import Demand
 from classifier.fit.reading import WHO, Group, Reading
 from classifier.fit.verdict import Outcome
 from classifier.fit.weigh import Rooms, weigh
@@ -28,11 +27,9 @@ class Seat:
         self.hearing = hearing
         self.shape = shape
         self.reading: Reading
-        self.refusals: dict[str, Refusal] = {}
+        self._options = Options()
         #: By resource group, the flavors that Kueue may give.
         self.options: tuple[tuple[str, ...], ...] = ()
-        #: Why Kueue withholds one of its flavors, where that is for topology.
-        self.withheld: str | None = None
         self._weighed: dict[tuple[str, ...], Finding] = {}
 
     def read(self) -> Finding | None:
@@ -67,28 +64,22 @@ class Seat:
                 advice=f"request whole {part.resource}",
             )
             return self.resting_on(proof, offered)
-        self.refusals = hearing.refusals(self.shape, reading)
-        options = []
-        for group in reading.groups:
-            names = tuple(name for name in group.flavors if name not in self.refusals)
+        self._options = hearing.options(podset, self.shape, reading)
+        self.options = self._options.flavors
+        for group, names in zip(reading.groups, self.options, strict=True):
             if not names:
-                return self.unless_unsure(self._refused(group))
-            texts = {name: hearing.withheld(podset, reading, name, group.resources) for name in names}
-            self.withheld = self.withheld or next((text for text in texts.values() if text is not None), None)
-            options.append(tuple(name for name in names if texts[name] is None))
-            if not options[-1]:
-                return self.resting_on(self._misfit(), names)
-        self.options = tuple(options)
+                allowed = [name for name in group.flavors if name not in self._options.refusals]
+                return self.resting_on(self._misfit(), allowed) if allowed else self.unless_unsure(self._refused(group))
         return None
 
     def _misfit(self) -> Finding:
-        return Finding(outcome=Outcome.MISCONFIGURED, statement=self.withheld or "", binding="topology")
+        return Finding(outcome=Outcome.MISCONFIGURED, statement=self._options.withheld or "", binding="topology")
 
     def _refused(self, group: Group) -> Finding:
         if not group.flavors:
             return unknown(f"ClusterQueue {self.hearing.queue.name} offers {self.podset.name} no flavor")
         first = group.flavors[0]
-        refused = self.refusals[first]
+        refused = self._options.refusals[first]
         proof = Finding(
             outcome=Outcome.NEVER_FITS,
             statement=self.named(refused.statement),
@@ -157,9 +148,9 @@ class Seat:
         """Where Kueue may count less than is known, the podset may get fewer flavors and then more nodes."""
         if found.outcome is not Outcome.NEVER_FITS:
             return found
-        if self.withheld is not None:
+        if self._options.withheld is not None:
             # Unless Kueue's feature gate TopologyAwareScheduling is off: then it gives that flavor too.
-            return unknown(f"{found.statement}, and {self.withheld}", found.binding)
+            return unknown(f"{found.statement}, and {self._options.withheld}", found.binding)
         if self.reading.sure:
             return found
         return unknown(f"{found.statement}, but how Kueue counts {self.podset.name} is not known", found.binding)
@@ -170,19 +161,21 @@ class Seat:
 
     def demand(self, *, whole: bool) -> Demand:
         """What it takes of quota: as few pods as Kueue may start, and nothing it may not count; or the ``whole``."""
-        amounts = with_pods(self.hearing.queue, self.reading.counted.amounts)
-        if not whole and self.reading.counted.doubtful:
-            amounts = {name: value for name, value in amounts.items() if name not in self.reading.counted.doubtful}
-        podset = self.podset
+        podset, reading = self.podset, self.reading
         return Demand(
             name=podset.name,
             count=podset.count if whole else podset.min_count,
             group=podset.topology.group if podset.topology else None,
-            amounts=amounts,
+            amounts=reading.quota if whole else reading.quota_surely,
             options=self.options,
-            resources=tuple(group.resources for group in self.reading.groups),
+            resources=reading.resources,
             alike=(self.shape, podset.count, podset.min_count, podset.least, podset.stage, podset.topology),
         )
+
+    @property
+    def counts_less(self) -> bool:
+        """Whether quota may be asked for less than the whole podset."""
+        return self.podset.min_count < self.podset.count or len(self.reading.quota) != len(self.reading.quota_surely)
 
     def named(self, text: str) -> str:
         return text.replace(WHO, self.podset.name)

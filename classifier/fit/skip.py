@@ -1,7 +1,7 @@
 """Objects that are not judged at all (design §4, reference/capacity.md §3.2): whose gang it is, or who runs it."""
 
 from classifier import api
-from classifier.objects import ClusterQueue, Meta, Workload
+from classifier.objects import ClusterQueue, Meta, RayJob, Workload
 from classifier.scope import queue_of, why_not_ours
 
 
@@ -12,9 +12,22 @@ def why_not_judged(obj: Meta) -> str | None:
         return reason
     if obj.label(api.PREBUILT_WORKLOAD) or obj.annotation(api.PREBUILT_WORKLOAD):
         return "runs a prebuilt Workload, which is judged instead"
+    if isinstance(obj, RayJob) and obj.spec is not None and obj.spec.cluster_selector:
+        return "runs in a RayCluster that is there already, and is not queued"
     if not queue_of(obj):
         return "has no spec.queueName" if isinstance(obj, Workload) else f"has no {api.QUEUE_NAME} label"
     return None
+
+
+def why_not_judged_waiting(workload: Workload) -> str | None:
+    """The same of a Workload that Kueue has queued, whoever owns it."""
+    if workload.metadata.deletion_timestamp is not None:
+        return "is being deleted"
+    if workload.label(api.MULTIKUEUE_ORIGIN) is not None:
+        return "is MultiKueue's copy of one of another cluster"
+    if workload.annotation(api.SLICE_REPLACEMENT_FOR) is not None:
+        return "is a slice of an elastic job that runs already"
+    return None if workload.queue_name else "has no spec.queueName"
 
 
 def multikueue_check(queue: ClusterQueue, controllers: dict[str, str]) -> str | None:

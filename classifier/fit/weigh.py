@@ -29,6 +29,13 @@ class Rooms:
     most: int | None
     held: int
     ready: int
+    #: The pools that may be promised: pods per node and nodes of each, their names, and all their nodes.
+    offers: tuple[tuple[int, int], ...]
+    pools: str
+    limit: int
+    source: str
+    #: Those of them of which autoscalers tell something.
+    told: tuple[Pool, ...]
 
 
 def see_rooms(reading: Reading, choice: Choice, ground: Sequence[Ground], recent: bool, budget: Budget) -> Rooms:
@@ -43,11 +50,18 @@ def see_rooms(reading: Reading, choice: Choice, ground: Sequence[Ground], recent
         if match is Match.NO and _refuted(reading, place, budget):
             match, why = Match.UNKNOWN, f"nodes of pool {pool.name} differ in labels from its profile"
         rooms.append(room(reading.requests, reading.alone, pool, match, why, foreign=foreign and match is Match.NO))
+    usable = [one for one in rooms if one.usable]
+    offers = tuple((one.usable, promised(one.pool, recent)) for one in usable)
     return Rooms(
         tuple(rooms),
         capacity(rooms),
-        sum(one.usable * promised(one.pool, recent) for one in rooms),
-        sum(one.usable * one.pool.ready for one in rooms) if recent else 0,
+        held=sum(pods * nodes for pods, nodes in offers),
+        ready=sum(one.usable * one.pool.ready for one in usable) if recent else 0,
+        offers=tuple(sorted(offers, key=lambda offer: -offer[0])),
+        pools=names(one.pool for one in usable),
+        limit=sum(nodes for _, nodes in offers),
+        source=usable[0].pool.max_source if usable else "",
+        told=tuple(one.pool for one in usable if one.pool.facts),
     )
 
 
@@ -190,18 +204,19 @@ def _promise(podset: Podset, reading: Reading, choice: Choice, seen: Rooms, rece
         return unknown(f"{podset.name} {reading.doubt}")
     if seen.held < podset.count:
         return unknown(_why_not_sure(podset, choice, seen, recent).replace(WHO, podset.name))
-    usable = [one for one in seen.rooms if one.usable]
-    needed = nodes_needed(podset.count, [(one.usable, promised(one.pool, recent)) for one in usable])
-    limit = sum(promised(one.pool, recent) for one in usable)
-    pools = names(one.pool for one in usable)
+    needed = nodes_needed(podset.count, seen.offers)
     return Finding(
         outcome=Outcome.FITS if seen.ready >= podset.count else Outcome.FITS_AFTER_SCALE_UP,
-        statement=f"gang needs {needed} node(s) of {pools} (max {limit})",
-        pool=pools,
+        statement=f"gang needs {needed} node(s) of {seen.pools} (max {seen.limit})",
+        flavor=choice.name,
+        pool=seen.pools,
         needs=needed,
-        limit=limit,
-        source=usable[0].pool.max_source,
+        limit=seen.limit,
+        source=seen.source,
         most=seen.most or seen.held,
+        profiles=choice.profiles,
+        mode=choice.mode,
+        licensed=choice.licensed,
     )
 
 
