@@ -229,6 +229,21 @@ class WorkloadBuilder(Builder[Workload]):
         stats["evictions"].append({"reason": reason, "underlyingCause": cause, "count": 1})
         return self
 
+    def podset(self, name: str, count: int, gpus: int = 8) -> Self:
+        """``count`` pods of so many GPUs each."""
+        container = {
+            "name": "main",
+            "resources": {"requests": {GPU: str(gpus), "cpu": "1"}, "limits": {GPU: str(gpus)}},
+        }
+        template = {"spec": {"containers": [container]}}
+        self.spec.setdefault("podSets", []).append({"name": name, "count": count, "template": template})
+        return self
+
+    def made_of(self, kind: str, api_version: str, name: str = "train") -> Self:
+        """Owned and controlled by an object of another kind than Job."""
+        reference = {"apiVersion": api_version, "kind": kind, "name": name, "uid": f"uid-of-{name}", "controller": True}
+        return self.metadata(ownerReferences=[reference])
+
     def done(self) -> Workload:
         # managedFields stay raw, as they come from the wire.
         return msgspec.json.decode(msgspec.json.encode(self._raw), type=Workload)

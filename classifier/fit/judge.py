@@ -11,15 +11,15 @@ from classifier.fit.budget import STEPS, Budget
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import GangError, Unresolved
 from classifier.fit.hearing import Hearing
-from classifier.fit.kinds import PODSETS
+from classifier.fit.kinds import PODSETS, PodsetsOf, waiting_podsets
 from classifier.fit.mode import asks_to_skip, ceiling, may_skip, wrong_modes
 from classifier.fit.provisioning import overridden, requests_of
 from classifier.fit.quota import ChainFault, chain_faults
-from classifier.fit.skip import multikueue_check, why_not_judged
+from classifier.fit.skip import multikueue_check, why_not_judged, why_not_judged_waiting
 from classifier.fit.verdict import Outcome, Verdict
 from classifier.fit.world import World
 from classifier.instant import MINUTE
-from classifier.objects import ClusterQueue, LocalQueue, Meta
+from classifier.objects import ClusterQueue, LocalQueue, Meta, Workload
 from classifier.scope import kind_of, queue_of
 
 #: A snapshot that has not been known to be current for this long proves nothing any more.
@@ -38,14 +38,32 @@ def judge(obj: Meta, world: World, now: int, steps: int = STEPS) -> Verdict:
     reason = why_not_judged(obj)
     if reason is not None:
         return not_judged(Outcome.SKIPPED, f"{kind.kind} {reason}")
-    if asks_to_skip(obj) and may_skip(obj, world):
+    return _judge(obj, obj, podsets_of, world, now, steps)
+
+
+def judge_waiting(
+    workload: Workload, world: World, now: int, *, owner: Meta | None = None, steps: int = STEPS
+) -> Verdict:
+    """Whether a Workload that Kueue has queued can ever be admitted in ``world``, whoever made it: by its own podsets.
+
+    ``owner`` is its job, where it is at hand: that may have asked not to be judged.
+    """
+    reason = why_not_judged_waiting(workload)
+    if reason is not None:
+        return not_judged(Outcome.SKIPPED, f"Workload {reason}")
+    return _judge(workload, owner or workload, waiting_podsets, world, now, steps)
+
+
+def _judge(obj: Meta, asking: Meta, podsets_of: PodsetsOf, world: World, now: int, steps: int) -> Verdict:
+    """``asking`` is the object people write their wishes on."""
+    if asks_to_skip(asking) and may_skip(asking, world):
         return not_judged(Outcome.SKIPPED, f"{api.PREFLIGHT_MODE} of the job is Off")
-    notes = [f"{api.PREFLIGHT_MODE}: Off is not honoured in namespace {obj.namespace}"] if asks_to_skip(obj) else []
+    notes = [f"{api.PREFLIGHT_MODE}: Off is not honoured in namespace {obj.namespace}"] if asks_to_skip(asking) else []
 
     local_queue, queue, missing = _queues(obj, world)
     if local_queue is None or queue is None:
         return not_judged(Outcome.UNKNOWN, missing, notes, warn=True)
-    notes += wrong_modes(obj, local_queue, queue, world)
+    notes += wrong_modes(asking, local_queue, queue, world)
     limit = ceiling(local_queue, queue, world)
     if limit.mode == "Off":
         return not_judged(Outcome.SKIPPED, f"{api.PREFLIGHT_MODE} of {limit.source} is Off", notes)
@@ -61,7 +79,7 @@ def judge(obj: Meta, world: World, now: int, steps: int = STEPS) -> Verdict:
     except (GangError, Unresolved) as error:
         return not_judged(Outcome.UNKNOWN, str(error), notes, warn=True)
     if not podsets:
-        return not_judged(Outcome.UNKNOWN, f"{kind.kind} has no podset", notes, warn=True)
+        return not_judged(Outcome.UNKNOWN, f"{obj.kind or type(obj).__name__} has no podset", notes, warn=True)
     hearing = Hearing(queue, world, now, Budget(steps))
     found = assign(podsets, hearing, steps)
     doubt = _proves_nothing(queue, controllers, world, now)

@@ -26,6 +26,7 @@ from classifier.fit.kinds.pod import pod_group_podsets, pod_podsets
 from classifier.fit.kinds.raycluster import ray_cluster_podsets
 from classifier.fit.kinds.rayjob import ray_job_podsets
 from classifier.fit.kinds.trainjob import train_job_podsets
+from classifier.fit.kinds.waiting import waiting_podsets
 from classifier.fit.kinds.workload import workload_podsets
 from classifier.state.kinds import KINDS, podgroup
 
@@ -60,3 +61,5 @@ PODSETS: Final[dict[api.Resource, PodsetsOf]] = {
     podgroup.VIEW.resource: pod_group_podsets,
     api.WORKLOADS: workload_podsets,
 }
+
+__all__ = ["PODSETS", "PodsetsOf", "waiting_podsets"]
