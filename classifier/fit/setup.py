@@ -35,6 +35,7 @@ def setup_faults(world: World, now: int, sources: Sources | None = None) -> dict
             *_contradictions(profile, by_flavor[profile.spec.flavor], world),
             *_queue_faults(profile, world),
             *_without_quota(profile, world, tree, sources, now),
+            *_without_domains(profile, world),
         ]
         if texts:
             found[profile.name] = list(dict.fromkeys(texts))[:MOST]
@@ -80,6 +81,29 @@ def _without_quota(
         for resource in offered:
             if resource in covered and tree.potential(queue.name, profile.spec.flavor, resource) == 0:
                 yield no_quota(queue, profile.spec.flavor, resource)
+
+
+def _without_domains(profile: CapacityProfile, world: World) -> Iterator[str]:
+    """Kueue places by topology on nodes that stand, or on those a ProvisioningRequest has brought: here on none."""
+    flavor = world.flavors.get(profile.spec.flavor)
+    spec = flavor.spec if flavor is not None else None
+    if spec is None or not spec.topology_name or world.nodes is None or world.nodes_awaited:
+        return
+    labels = (spec.node_labels or {}).items()
+    if any(labels <= (node.metadata.labels or {}).items() for node in world.nodes):
+        return
+    for queue in sorted(world.cluster_queues.values(), key=lambda one: one.name):
+        if profile.applies_to(queue) and not any(_may_provision(name, world) for name in queue.check_names):
+            yield (
+                f"ResourceFlavor {profile.spec.flavor} is topology-aware and has no node; "
+                f"give ClusterQueue {queue.name} an AdmissionCheck that asks for nodes"
+            )
+
+
+def _may_provision(check: str, world: World) -> bool:
+    """Whether the check asks an autoscaler for nodes; one that is not known may."""
+    found = world.admission_checks.get(check)
+    return found is None or found.spec is None or found.spec.controller_name == api.PROVISIONING_CONTROLLER
 
 
 def _offered(profile: CapacityProfile, sources: Sources, now: int) -> set[str]:

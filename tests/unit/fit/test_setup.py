@@ -11,12 +11,14 @@ from tests.builders import (
     T0,
     Builder,
     ProfileBuilder,
+    check,
     cluster_queue,
     cohort,
     flavor,
     gpu_profile,
     gpu_queues,
     gpu_world,
+    node,
     profile,
     topology,
     world,
@@ -117,6 +119,24 @@ def test_a_flavor_needs_the_topology_it_names() -> None:
     hidden = world(*gpu_queues(), named, gpu_profile())
     hidden.unread = frozenset({api.TOPOLOGIES})
     assert told(hidden) == []
+
+
+def test_a_flavor_placed_by_topology_needs_nodes_or_somebody_who_brings_them() -> None:
+    named = flavor().node_labels(agentpool="gpupool")
+    named.spec["topologyName"] = "racks"
+    racks = topology("racks", "rack")
+    plain = cluster_queue().group([GPU], "a100-scale")
+    fault = (
+        "ResourceFlavor a100-scale is topology-aware and has no node; "
+        "give ClusterQueue gpu-a100 an AdmissionCheck that asks for nodes"
+    )
+    assert told(world(plain, named, racks, gpu_profile())) == [fault]
+    assert told(world(plain, named, racks, gpu_profile(), node("a", agentpool="other"))) == [fault]
+    assert told(world(plain, named, racks, gpu_profile(), node("a", agentpool="gpupool"))) == []
+    assert told(world(plain, named, racks, gpu_profile(), nodes=False)) == []
+    asking = cluster_queue().group([GPU], "a100-scale").checks("capacity")
+    assert told(world(asking, named, racks, gpu_profile(), check())) == []
+    assert told(world(asking, named, racks, gpu_profile(), check(controller="example.com/other"))) == [fault]
 
 
 def test_a_profile_without_any_sense_is_told_so_in_bounds() -> None:
