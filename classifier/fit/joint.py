@@ -4,8 +4,11 @@ Twice: into nodes that are surely not too few nor too small, which may prove tha
 are surely there, which is a promise. A pool that several podsets may use is one and the same.
 """
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from classifier.fit.choice import Choice, Ground
 from classifier.fit.finding import Finding, unknown
@@ -37,6 +40,20 @@ class Floor:
     #: Of each pool the levels of its flavor's Topology, widest first; and by level what is known of their domains.
     levels: tuple[tuple[str, ...], ...]
     surveys: dict[str, tuple[int, list[Survey]]]
+    tables: dict[Hashable, tuple[int, Table]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The bins of a floor for certain podsets, those that no podset tells apart made one, and which are open to whom.
+
+    ``pools``: of each bin, the indexes of the pools it is made of.
+    """
+
+    bins: tuple[Bin, ...]
+    pools: tuple[tuple[int, ...], ...]
+    open_to: tuple[frozenset[int], ...]
+    nodes: int
 
 
 def floor(seated: Sequence[Seated], hearing: Hearing) -> Floor:
@@ -67,7 +84,8 @@ def _lay(choices: Sequence[Choice], resources: frozenset[str], hearing: Hearing)
         tuple(ready),
         _apart(list(places.values()), choices),
         tuple(hearing.levels(place.flavor) for place in places.values()),
-        {},
+        surveys={},
+        tables={},
     )
 
 
@@ -118,40 +136,92 @@ def _differ(one: Ground, other: Ground) -> bool:
 def promise(seated: Sequence[Seated], alone: Sequence[Finding], hearing: Hearing) -> Finding | None:
     """Room for all of them at once, on nodes that are surely there; None where none was found. Raises OverBudget."""
     laid = floor(seated, hearing)
-    parts = [part(seat, choices, laid, surely=True) for seat, choices in seated]
-    packing = pack(parts, laid.lower, hearing.budget)
+    table = _table(seated, laid, "lower", hearing)
+    packing = pack(_parts(seated, table, surely=True), table.bins, hearing.budget)
     if packing.fate is not Fate.FITS:
         return None
-    standing = any(one.nodes for one in laid.ready) and pack(parts, laid.ready, hearing.budget).fate is Fate.FITS
-    used = [laid.pools[at] for at in sorted(packing.nodes)]
-    open_to = frozenset(at for one in parts for at in one.bins)
-    limit = sum(laid.lower[at].nodes or 0 for at in open_to)
+    used = [laid.pools[at] for at in _used(packing, table, laid)]
     largest = max(alone, key=lambda one: one.needs if isinstance(one.needs, int) else 0)
     nodes = sum(packing.nodes.values())
     pools = names(used)
     return Finding(
-        outcome=Outcome.FITS if standing else Outcome.FITS_AFTER_SCALE_UP,
-        statement=f"gang needs {nodes} node(s) of {pools} (max {limit})",
+        outcome=Outcome.FITS if _stand(seated, laid, hearing) else Outcome.FITS_AFTER_SCALE_UP,
+        statement=f"gang needs {nodes} node(s) of {pools} (max {table.nodes})",
         pool=pools,
         flavor=largest.flavor,
         needs=nodes,
-        limit=limit,
+        limit=table.nodes,
         source=used[0].max_source if used else None,
         tight=packing.tight,
     )
 
 
+def _stand(seated: Sequence[Seated], laid: Floor, hearing: Hearing) -> bool:
+    """Whether nodes that are ready, by their number, would do."""
+    if not any(one.nodes for one in laid.ready):
+        return False
+    table = _table(seated, laid, "ready", hearing)
+    return pack(_parts(seated, table, surely=True), table.bins, hearing.budget).fate is Fate.FITS
+
+
+def _used(packing: Packing, table: Table, laid: Floor) -> list[int]:
+    """The pools that the nodes of the packing are of; of several alike, the first."""
+    found = []
+    for at, nodes in packing.nodes.items():
+        for pool in table.pools[at]:
+            if nodes > 0:
+                found.append(pool)
+                nodes -= laid.lower[pool].nodes or 0
+    return sorted(found)
+
+
+def _table(seated: Sequence[Seated], laid: Floor, which: Literal["upper", "lower", "ready"], hearing: Hearing) -> Table:
+    key = which, tuple((seat.shape, tuple(choice.flavors for choice in choices)) for seat, choices in seated)
+    return hearing.budget.recall(laid.tables, key, lambda: _set(seated, laid, which, hearing))
+
+
+def _set(seated: Sequence[Seated], laid: Floor, which: Literal["upper", "lower", "ready"], hearing: Hearing) -> Table:
+    hearing.budget.spend(1 + len(seated) * len(laid.pools) // 8)
+    bins = {"upper": laid.upper, "lower": laid.lower, "ready": laid.ready}[which]
+    open_to = [_open_to(seat, choices, laid, surely=which != "upper") for seat, choices in seated]
+    groups: dict[Hashable, list[int]] = {}
+    for at, one in enumerate(bins):
+        who = tuple(index for index, some in enumerate(open_to) if at in some)
+        if who:
+            groups.setdefault((who, one.nodes is None, *sorted(one.offers.items())), []).append(at)
+    merged, whose = [], [set[int]() for _ in seated]
+    for number, (key, members) in enumerate(groups.items()):
+        nodes = [bins[at].nodes for at in members]
+        merged.append(Bin(bins[members[0]].key, bins[members[0]].offers, _sum(nodes)))
+        for index in key[0]:  # type: ignore[index]
+            whose[index].add(number)
+    total = sum(one.nodes or 0 for one in merged)
+    return Table(tuple(merged), tuple(map(tuple, groups.values())), tuple(map(frozenset, whose)), total)
+
+
+def _sum(nodes: Sequence[int | None]) -> int | None:
+    return None if None in nodes else sum(one for one in nodes if one is not None)
+
+
+def _parts(seated: Sequence[Seated], table: Table, *, surely: bool) -> list[Part]:
+    """By the index of the podset: names may be anything."""
+    return [
+        _packable(f"{index:03}", seat, bins, surely=surely)
+        for index, ((seat, _), bins) in enumerate(zip(seated, table.open_to, strict=True))
+    ]
+
+
 def proof(seated: Sequence[Seated], hearing: Hearing) -> Finding | None:
     """That there is no room for all of them at once; None if that is not proven. Raises OverBudget."""
     laid = floor(seated, hearing)
-    parts = [part(seat, choices, laid, surely=False) for seat, choices in seated]
-    packing = pack(parts, laid.upper, hearing.budget)
+    table = _table(seated, laid, "upper", hearing)
+    packing = pack(_parts(seated, table, surely=False), table.bins, hearing.budget)
     if packing.fate is not Fate.NEVER:
         return None
-    found = _worded(packing, seated, laid)
-    about = set(packing.parts)
-    bound = [(seat, choices) for seat, choices in seated if not about or seat.podset.name in about]
-    for seat, choices in bound:
+    about = [seated[int(name)] for name in packing.parts] or list(seated)
+    pools = [laid.pools[pool] for at in sorted(packing.bins) for pool in table.pools[at]]
+    found = _worded(packing, about, pools)
+    for seat, choices in about:
         found = seat.unless_unsure(found)
         for choice in choices:
             if found.outcome is Outcome.NEVER_FITS:
@@ -159,16 +229,14 @@ def proof(seated: Sequence[Seated], hearing: Hearing) -> Finding | None:
     return found
 
 
-def _worded(packing: Packing, seated: Sequence[Seated], laid: Floor) -> Finding:
-    pools = [laid.pools[at] for at in sorted(packing.bins)]
-    about = set(packing.parts)
-    fewer = any(seat.podset.fewest < seat.podset.count for seat, _ in seated if not about or seat.podset.name in about)
+def _worded(packing: Packing, about: Sequence[Seated], pools: Sequence[Pool]) -> Finding:
+    fewer = any(seat.podset.fewest < seat.podset.count for seat, _ in about)
     if packing.binding == "pod-size" and packing.resource is not None and pools:
-        resource = packing.resource
+        resource, who = packing.resource, about[0][0].podset.name
         needs, limit = show_amount(resource, packing.needs or 0), show_amount(resource, packing.limit or 0)
         return Finding(
             outcome=Outcome.NEVER_FITS,
-            statement=f"each pod of {packing.part} needs {needs} {resource}, a node of {names(pools)} has {limit}",
+            statement=f"each pod of {who} needs {needs} {resource}, a node of {names(pools)} has {limit}",
             binding="pod-size",
             pool=names(pools),
             resource=resource,
@@ -194,15 +262,23 @@ def _worded(packing: Packing, seated: Sequence[Seated], laid: Floor) -> Finding:
 
 
 def part(seat: Seat, choices: Iterable[Choice], laid: Floor, *, surely: bool) -> Part:
-    """The podset to be packed: ``surely`` all of it where it can, else the least of it where it may."""
-    reading, podset = seat.reading, seat.podset
-    bins = frozenset(
+    """The podset to be packed into the bins of the floor: ``surely`` all of it where it can, else the least of it where
+    it may."""
+    return _packable(seat.podset.name, seat, _open_to(seat, choices, laid, surely=surely), surely=surely)
+
+
+def _open_to(seat: Seat, choices: Iterable[Choice], laid: Floor, *, surely: bool) -> frozenset[int]:
+    return frozenset(
         at
         for at, one in enumerate(rooms_on(seat, choices, laid))
         if one is not None and (one.usable and at in laid.apart if surely else one.match is not Match.NO)
     )
+
+
+def _packable(name: str, seat: Seat, bins: frozenset[int], *, surely: bool) -> Part:
+    reading, podset = seat.reading, seat.podset
     return Part(
-        name=podset.name,
+        name=name,
         count=podset.count if surely else podset.fewest,
         requests=reading.requests,
         bins=bins,
