@@ -6,6 +6,7 @@ import pytest
 
 from classifier import api
 from classifier.fit.gang import GangError, Podset, Unresolved
+from classifier.fit.skip import why_not_judged
 from classifier.objects import PodSpec, RayCluster, RayJob
 from tests.unit.fit.kinds.shapes import counts, made, podsets, template
 
@@ -134,9 +135,12 @@ def test_or_by_nobody(mode: str) -> None:
     assert list(counts(job(submissionMode=mode))) == ["head", "small"]
 
 
-def test_a_job_in_the_cluster_of_others_is_not_queued() -> None:
+def test_a_job_in_the_cluster_of_others_is_not_judged() -> None:
+    guest = made(RayJob, {"clusterSelector": {"ray.io/cluster": "shared"}}, labels={api.QUEUE_NAME: "gpu"})
+    assert why_not_judged(guest) == "runs in a RayCluster that is there already, and is not queued"
     with pytest.raises(Unresolved, match="clusterSelector"):
-        podsets(made(RayJob, {"clusterSelector": {"ray.io/cluster": "shared"}}))
+        podsets(guest)
+    assert why_not_judged(made(RayJob, {}, labels={api.QUEUE_NAME: "gpu"})) is None
 
 
 @pytest.mark.parametrize(
