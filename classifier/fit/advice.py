@@ -36,7 +36,7 @@ def of_promise(stages: Sequence[Sequence[Seated]], gang: Finding, hearing: Heari
         seated = [one for stage in stages for one in stage]
         found += [text for one in requests if (text := _one_group(seated, one, hearing)) is not None]
     for stage in stages:
-        if domain.bound(stage):
+        if domain.bound(stage, hearing):
             text = domain.scatters(stage, gang, hearing)
             found += [text] if text is not None else []
     if gang.tight:

@@ -93,6 +93,11 @@ def _sum_up(findings: Sequence[Finding]) -> Finding:
 def _together(seats: Sequence[Seat], hearing: Hearing, steps: int) -> Found:
     """Of seats that each may find a place: in quota, and in the nodes beside each other."""
     faults = [one for seat in seats if (one := uncovered(seat, hearing)) is not None]
+    faults += [
+        unknown(f"Kueue does not queue it: {seat.named(seat.reading.content_fault)}", "quota")
+        for seat in seats
+        if seat.reading.content_fault is not None
+    ]
     demands = [seat.demand(whole=False) for seat in seats]
     short = impossible(demands, hearing.potential)
     if short is not None:
@@ -198,12 +203,13 @@ class _Best:
         """Podsets that run at the same time."""
         each = [by_seat[seat] for seat, _ in seated]
         bad = worst(each)
-        near = domain.bound(seated)
+        near = domain.bound(seated, self._hearing)
         good: Finding | None = None
         if bad.outcome in GOOD:
             good = each[0] if len(each) == 1 else promise(seated, each, self._hearing)
             if good is not None and near:
                 good = domain.promise(seated, good, self._hearing)
+            good = domain.by_topology(seated, good) if good is not None else None
             if good is not None and good.outcome in GOOD:
                 return resting_on(good, _flavors(seated), self._hearing)
         never = proof(seated, self._hearing) if len(each) > 1 else None

@@ -44,6 +44,9 @@ class Choice:
     blocked: Finding | None
     #: Why a topology-aware flavor among them admits nothing as it is set up.
     starved: str | None
+    #: The first of the flavors that has a topology, and whether a ProvisioningRequest brings nodes before Kueue looks.
+    topology: str | None
+    provisioned: bool
 
     @property
     def name(self) -> str:
@@ -52,10 +55,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A pool, and the labels that its nodes must have beside those of the flavor it is declared for."""
+    """A pool, the labels of all chosen flavors, which its nodes must have, and the flavor it is declared for."""
 
     pool: Pool
-    foreign: Mapping[str, str]
+    labels: Mapping[str, str]
     flavor: str
 
 
@@ -77,6 +80,7 @@ def choose(
     labels: dict[str, str] = {}
     for flavor in flavors:
         labels |= _labels(flavor)
+    placed = [flavor.name for flavor in flavors if flavor.spec is not None and flavor.spec.topology_name]
     return Choice(
         flavors=names,
         labels=labels,
@@ -88,6 +92,8 @@ def choose(
         open=_open(names, by_flavor, backings),
         fault=next((backing.fault for _, backing in backings if backing.fault is not None), None),
         blocked=_blocked(names, found, own),
+        topology=next(iter(placed), None),
+        provisioned=all(_provisioned(name, queue, world) for name in placed),
         starved=next((text for flavor in flavors if (text := _starved(flavor, queue, world)) is not None), None),
     )
 
@@ -168,18 +174,16 @@ def grounds(choice: Choice, keys: Iterable[str], budget: Budget) -> list[Ground]
     asked = sorted({*keys, *choice.labels} if len(choice.flavors) > 1 else set(keys))
     found = []
     for flavor, backing in choice.backings:
-        foreign = _foreign(choice, flavor)
-        found += [Ground(pool, foreign, flavor.name) for pool in backing.pools]
+        found += [Ground(pool, choice.labels, flavor.name) for pool in backing.pools]
     known: set[str] = set()
     if len(choice.backings) > 1:
         # What stands in a pool of one flavor is no stray of another.
         known = {live.name for one in found for live in one.pool.lives}
     for flavor, backing in choice.backings:
-        foreign = _foreign(choice, flavor)
         strays = backing.strays
         if known and any(live.name in known for kind in strays for live in kind.lives):
             strays = by_kind(_others(strays_of(backing), known))
-        found += [Ground(pool, foreign, flavor.name) for pool in stray_pools(strays, asked, budget)]
+        found += [Ground(pool, choice.labels, flavor.name) for pool in stray_pools(strays, asked, budget)]
         if len(choice.backings) > 1:
             known |= {live.name for kind in strays for live in kind.lives}
     return found
@@ -191,13 +195,6 @@ def strays_of(backing: Backing) -> Iterable[Live]:
 
 def _others(lives: Iterable[Live], known: set[str]) -> Iterable[Live]:
     return (live for live in lives if live.name not in known)
-
-
-def _foreign(choice: Choice, flavor: ResourceFlavor) -> Mapping[str, str]:
-    if len(choice.flavors) == 1:
-        return _NO_LABELS
-    own = _labels(flavor)
-    return {key: value for key, value in choice.labels.items() if key not in own}
 
 
 def _labels(flavor: ResourceFlavor) -> Mapping[str, str]:

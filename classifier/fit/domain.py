@@ -30,9 +30,9 @@ from classifier.fit.verdict import Outcome
 from classifier.fit.weigh import names, promised, qualified
 
 
-def bound(seated: Sequence[Seated]) -> bool:
+def bound(seated: Sequence[Seated], hearing: Hearing) -> bool:
     """Whether any of them must stand together."""
-    return any(_levels(seat.podset.topology) for seat, _ in seated)
+    return hearing.topology_aware is not False and any(_levels(seat.podset.topology) for seat, _ in seated)
 
 
 def _levels(request: TopologyRequest | None) -> tuple[str, ...]:
@@ -58,11 +58,11 @@ def proof(seated: Sequence[Seated], hearing: Hearing) -> Finding | None:
                 needs if nodes else None,
                 limit if nodes else None,
             )
-            return _checked(found, members)
+            return _checked(found, members, hearing)
     for seat, choices in seated:
         found_of = _slices_never(seat, choices, laid, hearing)
         if found_of is not None:
-            return _checked(found_of, [(seat, choices)])
+            return _checked(found_of, [(seat, choices)], hearing)
     return None
 
 
@@ -95,8 +95,10 @@ def _slices_never(seat: Seat, choices: Sequence[Choice], laid: Floor, hearing: H
     return _never(statement, laid, open_to, wanted, most)
 
 
-def _checked(found: Finding, members: Sequence[Seated]) -> Finding:
-    """No proof if profiles leave anything open."""
+def _checked(found: Finding, members: Sequence[Seated], hearing: Hearing) -> Finding:
+    """No proof if profiles leave anything open, or Kueue may not look at topologies."""
+    if hearing.topology_aware is not True:
+        return unknown(f"{found.statement}, but whether Kueue places by topology is not known", "topology")
     for seat, choices in members:
         found = seat.unless_unsure(found)
         for choice in choices:
@@ -122,6 +124,24 @@ def promise(seated: Sequence[Seated], gang: Finding, hearing: Hearing) -> Findin
     elif not together_in and len(seated) == 1 and _slices_fit(*seated[0], laid, hearing):
         return gang
     return unknown(f"whether a domain of {level} takes all pods that must share it is not known", "topology")
+
+
+def by_topology(seated: Sequence[Seated], good: Finding) -> Finding:
+    """A promise, as far as Kueue's own placement keeps it where a flavor has a topology: it counts pods as quota does,
+    and only nodes that stand, unless a ProvisioningRequest brings more before it looks."""
+    for seat, choices in seated:
+        for choice in choices:
+            if choice.topology is None or good.outcome not in GOOD:
+                continue
+            if not seat.reading.counts_alike:
+                return unknown(f"Kueue places {seat.podset.name} by what it counts of quota, which is more", "topology")
+            if good.outcome is Outcome.FITS_AFTER_SCALE_UP and not choice.provisioned:
+                return unknown(
+                    f"flavor {choice.topology} is placed by topology on nodes that stand, and no ProvisioningRequest "
+                    "brings more",
+                    "topology",
+                )
+    return good
 
 
 def _slices_fit(seat: Seat, choices: Sequence[Choice], laid: Floor, hearing: Hearing) -> bool:

@@ -15,6 +15,7 @@ from classifier.fit.eligible import Refusal, refusal
 from classifier.fit.gang import Podset
 from classifier.fit.quota import QuotaTree
 from classifier.fit.reading import WHO, Reading, read
+from classifier.fit.requests import KueueConfig, parse
 from classifier.fit.topology import refusal as topology_refusal
 from classifier.fit.topology import tas_only
 from classifier.fit.weigh import Rooms, see_rooms
@@ -52,6 +53,9 @@ class Hearing:
         #: Whether any flavor of the queue has a topology, and whether every one has (None: not known).
         self.tas: bool = of_queue["tas"]
         self.tas_only: bool | None = of_queue["only"]
+        #: Whether Kueue places by topology at all; None: its configuration is not known.
+        config = parse(world.kueue_config) if world.kueue_config is not None else None
+        self.topology_aware = config.topology_aware if isinstance(config, KueueConfig) else None
         of_world = kept.of("world")
         if "tree" not in of_world:
             known = not {api.COHORTS, api.CLUSTER_QUEUES} & world.unread
@@ -77,7 +81,7 @@ class Hearing:
         found = self.world.flavors.get(flavor)
         if found is None or not (self.tas or (request is not None and request.asked)):
             return None
-        if api.TOPOLOGIES in self.world.unread:
+        if api.TOPOLOGIES in self.world.unread or self.topology_aware is False:
             return None
         overlaps = not resources.isdisjoint(reading.requests)
         return topology_refusal(request, found, self.world.topologies, only=self.tas_only, overlaps=overlaps)

@@ -73,6 +73,11 @@ class Reading:
     error: str | None = None
 
     @property
+    def counts_alike(self) -> bool:
+        """Whether Kueue counts no more of any resource than kube-scheduler."""
+        return all(value <= self.requests.get(name, 0) for name, value in self.quota.items())
+
+    @property
     def resources(self) -> tuple[frozenset[str], ...]:
         """By resource group, what it covers."""
         return tuple(group.resources for group in self.groups)

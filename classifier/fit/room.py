@@ -22,8 +22,8 @@ class Limit:
 @dataclass(frozen=True, slots=True)
 class Room:
     """One pool seen by one podset. Pods per node: ``most`` surely not more (None: no bound is known), ``sure`` surely
-    as many (None: not known). ``why`` says what is not known. ``foreign``: it does not match for the labels of another
-    flavor, whatever the podset asks for."""
+    as many (None: not known). ``why`` says what is not known. ``foreign``: it does not match for a flavor's labels,
+    whatever the podset asks for."""
 
     pool: Pool
     match: Match

@@ -46,14 +46,14 @@ class Seat:
         podset, reading, hearing = self.podset, self.reading, self.hearing
         if not hearing.spoken:
             return skipped(f"no CapacityProfile speaks for ClusterQueue {hearing.queue.name}")
-        if podset.count == 0:
+        if not reading.groups and podset.count == 0:
             return Finding(outcome=Outcome.FITS, statement="gang has no pods")
         if not reading.groups:
             return unknown(f"ClusterQueue {hearing.queue.name} covers nothing that {podset.name} requests")
         offered = [name for group in reading.groups for name in group.flavors]
         if not any(profile.spec.flavor in offered for profile in hearing.spoken):
             return skipped(f"no CapacityProfile speaks for flavor {', '.join(dict.fromkeys(offered)) or '(none)'}")
-        if reading.fraction is not None:
+        if reading.fraction is not None and podset.count:
             part = reading.fraction
             proof = Finding(
                 outcome=Outcome.NEVER_FITS,
@@ -66,6 +66,12 @@ class Seat:
             return self.resting_on(proof, offered)
         self._options = hearing.options(podset, self.shape, reading)
         self.options = self._options.flavors
+        if podset.count == 0:
+            # Kueue looks for its flavors all the same.
+            empty = next((group for group, names in zip(reading.groups, self.options, strict=True) if not names), None)
+            if empty is not None:
+                return unknown(f"{podset.name} has no pods, and Kueue gives it no flavor all the same")
+            return Finding(outcome=Outcome.FITS, statement="gang has no pods")
         for group, names in zip(reading.groups, self.options, strict=True):
             if not names:
                 allowed = [name for name in group.flavors if name not in self._options.refusals]

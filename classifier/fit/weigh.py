@@ -73,19 +73,19 @@ def promised(pool: Pool, recent: bool) -> int:
 
 
 def _match(reading: Reading, place: Ground, held: Sequence[Toleration]) -> tuple[Match, str, bool]:
-    """Whether the pool's nodes take the pod, why not or what is not known, and whether that is for another flavor."""
+    """Whether its nodes take the pod, why not or what is not known, and whether that is for a flavor's labels."""
     pool = place.pool
     match, why = match_pod(reading.spec, pool.labels)
     if match is Match.NO:
         return match, f"{WHO} selects {why}, which pool {pool.name} does not have", False
     if match is Match.UNKNOWN:
         return match, f"pool {pool.name} does not say whether its nodes meet {why}", False
-    for key, value in place.foreign.items():
+    for key, value in place.labels.items():
         if pool.labels.known.get(key) != value:
             # Kueue puts the labels of every flavor it gives on the pod.
             if pool.labels.may_have(key):
                 return Match.UNKNOWN, f"pool {pool.name} does not say whether its nodes have {key}={value}", True
-            return Match.NO, f"pool {pool.name} of flavor {place.flavor} lacks {key}={value} of the other flavor", True
+            return Match.NO, f"pool {pool.name} of flavor {place.flavor} lacks {key}={value} of a flavor", True
     taint = untolerated(pool.taints, held)
     if taint is not None:
         # A toleration can still be added when the pod is created, so this is no proof (capacity.md §3.12b).
@@ -98,7 +98,7 @@ def _refuted(reading: Reading, place: Ground, budget: Budget) -> bool:
     pool = place.pool
     if pool.stray:
         return False
-    asked = sorted(reading.asked.union(place.foreign))
+    asked = sorted(reading.asked.union(place.labels))
     budget.glance(len(asked))
     carried = [key for key in asked if key in pool.live_keys]
     budget.glance(len(pool.lives) * len(carried))
@@ -106,7 +106,7 @@ def _refuted(reading: Reading, place: Ground, budget: Budget) -> bool:
         budget.spend(reading.effort.selecting)
         for live in lives[:1]:
             labels = Labels(live.labels, complete=True)
-            if match_pod(reading.spec, labels)[0] is not Match.NO and _may_be(place.foreign, labels):
+            if match_pod(reading.spec, labels)[0] is not Match.NO and _may_be(place.labels, labels):
                 return True
     return False
 

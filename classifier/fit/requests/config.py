@@ -51,6 +51,7 @@ class KueueConfig:
     #: Namespaces whose pods are managed at all; None: Kueue's default, all but kube-system and its own.
     namespace_selector: LabelSelector | None = None
     partial_admission: bool = True
+    topology_aware: bool = True
 
     def manages(self, resource: api.Resource) -> bool | None:
         """Whether Kueue queues this kind; None: not told."""
@@ -123,6 +124,7 @@ def _config(raw: _Configuration) -> KueueConfig:
         without_queue_name=raw.manage_jobs_without_queue_name is True,
         namespace_selector=raw.managed_jobs_namespace_selector,
         partial_admission=gates.get("PartialAdmission", True),
+        topology_aware=gates.get("TopologyAwareScheduling", True),
     )
 
 
