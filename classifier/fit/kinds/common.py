@@ -7,6 +7,8 @@ from classifier.fit.kinds.topology import topology_asked
 from classifier.objects import PodTemplate
 
 MAX_INT32: Final = 2**31 - 1
+#: Of a Workload (Kueue: pkg/controller/jobframework/constants.go).
+MAX_PODSETS: Final = 18
 
 
 def count_of(value: int | None, field: str, default: int = 1) -> int:
@@ -59,10 +61,17 @@ def podset(
     )
 
 
+def few_enough(podsets: int, field: str) -> None:
+    """Raises GangError where they are more than a Workload may have."""
+    if podsets > MAX_PODSETS:
+        raise GangError(f"{field} has {podsets} podsets, more than the {MAX_PODSETS} of a Workload")
+
+
 def gang(podsets: list[Podset], field: str) -> list[Podset]:
     """All of a gang, which come from ``field``. Raises GangError where Kueue could make no Workload of them."""
     if not podsets:
         raise GangError(f"{field} has no pods")
+    few_enough(len(podsets), field)
     names = [podset.name for podset in podsets]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from classifier.fit.gang import Podset, Runtimes
-from classifier.fit.kinds.common import count_of, gang, pods_of_job, podset, product
+from classifier.fit.kinds.common import count_of, few_enough, gang, pods_of_job, podset, product
 from classifier.objects import JobSet, JobSetSpec, JobSpec, JobTemplate, ReplicatedJob
 
 
@@ -14,6 +14,7 @@ def jobset_podsets(jobset: JobSet, runtimes: Runtimes) -> list[Podset]:
 
 def replicated_podsets(jobs: list[ReplicatedJob], namespace: str, at: str | None) -> list[Podset]:
     """``replicas`` (1 if absent, JobSet's CRD) times the pods of one Job. ``at``: JSON Pointer of the list, if any."""
+    few_enough(len(jobs), "spec.replicatedJobs")
     found = []
     for index, (job, stage) in enumerate(zip(jobs, _stages(jobs), strict=True)):
         field = f"spec.replicatedJobs[{index}]"

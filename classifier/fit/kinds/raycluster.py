@@ -3,6 +3,7 @@
 What KubeRay adds to the head when it makes the pod is added here as Kueue does.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -96,7 +97,7 @@ def _workers(group: WorkerGroup, at: str, namespace: str, elastic: bool) -> Pods
 
     An absent ``replicas`` is 0, the CRD's default. Those of an autoscaler, or of an elastic job, may be fewer.
     """
-    field = at.lstrip("/").replace("/", ".")
+    field = re.sub(r"/([0-9]+)", r"[\1]", at).lstrip("/").replace("/", ".")
     replicas = count_of(group.replicas, f"{field}.replicas", 0)
     hosts = count_of(group.num_of_hosts, f"{field}.numOfHosts")
     low = count_of(group.min_replicas, f"{field}.minReplicas", 0)

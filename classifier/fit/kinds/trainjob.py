@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from classifier.fit.gang import Podset, Runtimes, Unresolved
-from classifier.fit.kinds.common import count_of, gang
+from classifier.fit.kinds.common import count_of, few_enough, gang
 from classifier.fit.kinds.jobset import replicated_podsets
 from classifier.fit.kinds.runtimepatch import patched
 from classifier.objects import (
@@ -51,7 +51,9 @@ def train_job_podsets(job: TrainJob, runtimes: Runtimes) -> list[Podset]:
     if spec.pod_template_overrides:
         raise Unresolved("spec.podTemplateOverrides is of a Trainer before 2.2, whose rules are not known here")
     runtime = _runtime_of(spec, job.namespace, runtimes)
-    jobs = patched((runtime.template or JobSetTemplate()).spec or JobSetSpec(), spec.runtime_patches or ())
+    declared = (runtime.template or JobSetTemplate()).spec or JobSetSpec()
+    few_enough(len(declared.replicated_jobs or ()), "the runtime's spec.template")
+    jobs = patched(declared, spec.runtime_patches or ())
     policy, trainer = runtime.ml_policy, spec.trainer or Trainer()
     counts = _counts(jobs, policy, trainer)
     made = [_made(one, count, policy or MLPolicy(), trainer) for one, count in zip(jobs, counts, strict=True)]

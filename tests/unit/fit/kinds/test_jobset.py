@@ -38,6 +38,10 @@ def test_replicas_times_the_pods_of_one_job(job: dict[str, Any], count: int) -> 
     assert counts(jobset(job)) == {"a": count}
 
 
+def test_as_many_podsets_as_a_workload_may_have() -> None:
+    assert len(counts(jobset(*(step(f"a{index}") for index in range(18))))) == 18
+
+
 def test_every_replicated_job_in_order_and_in_lower_case() -> None:
     assert list(counts(jobset(step("leader"), step("Worker", replicas=2)))) == ["leader", "worker"]
     assert [podset.path for podset in podsets(jobset(step("a"), step("b")))] == [
@@ -72,6 +76,7 @@ def test_what_starts_when_others_have_completed_is_a_stage_of_its_own(
         ([], "spec.replicatedJobs has no pods"),
         ([step("a"), step("A")], "two podsets of name 'a'"),
         ([step("")], "a podset without a name"),
+        ([step(f"a{index}") for index in range(19)], "19 podsets, more than the 18 of a Workload"),
         ([step("a", replicas=-1)], r"spec.replicatedJobs\[0\].replicas is -1, less than 0"),
         ([step("a", parallelism=-1)], r"spec.replicatedJobs\[0\].template.spec.parallelism is -1"),
         ([step("a", replicas=2**20, parallelism=2**20)], "the number of pods of .* is 1099511627776, more than"),

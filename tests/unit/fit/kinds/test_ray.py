@@ -151,7 +151,7 @@ def test_a_job_in_the_cluster_of_others_is_not_judged() -> None:
         (cluster(head={"spec": {}}, gcsFaultToleranceOptions={}), "has no container"),
         (cluster(group("head")), "two podsets of name 'head'"),
         (job(spec(group("submitter"))), "two podsets of name 'submitter'"),
-        (cluster(group(replicas=-1)), "spec.workerGroupSpecs.0.replicas is -1, less than 0"),
+        (cluster(group(replicas=-1)), r"spec.workerGroupSpecs\[0\].replicas is -1, less than 0"),
         (cluster(group(replicas=2**30, numOfHosts=2)), "more than 2147483647"),
     ],
 )

@@ -34,6 +34,7 @@ def test_name_and_count_that_are_absent() -> None:
     [
         ([], "spec.podSets has no pods"),
         ([{}, {}], "two podsets of name 'main'"),
+        ([{"name": f"a{index}"} for index in range(19)], "19 podsets, more than the 18"),
         ([{"count": -1}], r"spec.podSets\[0\].count is -1"),
         ([{"count": 2, "minCount": 3}], "minCount is 3, not between 1 and its count of 2"),
         ([{"count": 2, "minCount": 0}], "minCount is 0"),
