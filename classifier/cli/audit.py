@@ -8,13 +8,23 @@ from classifier import api
 from classifier.cli.aside import aside
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit
-from classifier.cli.options import Subcommands, add_common, add_fence, add_files, check_source, clock
+from classifier.cli.options import (
+    Subcommands,
+    add_common,
+    add_config_maps,
+    add_fence,
+    add_files,
+    check_source,
+    clock,
+    config_maps,
+)
 from classifier.cli.output import say, say_data, table, warn
 from classifier.cli.selector import Test, parse_selector
+from classifier.cluster.configmaps import ConfigMaps
 from classifier.cluster.files import load
 from classifier.cluster.reader import Reader
 from classifier.cluster.snapshot import Snapshot
-from classifier.cluster.world import fence_in, observe, verdict_on, world_of
+from classifier.cluster.world import assumed, fence_in, observe, verdict_on, world_of
 from classifier.instant import format_duration
 from classifier.objects import Job, Namespace, Workload
 from classifier.report import Finding, Problem, audit_foreign, audit_job, audit_unseen, owner_of
@@ -31,6 +41,7 @@ def add(commands: Subcommands) -> None:
     add_common(parser)
     add_files(parser, "-f", "--filename", "--with")
     add_fence(parser)
+    add_config_maps(parser)
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -41,17 +52,20 @@ async def run(arguments: argparse.Namespace) -> int:
     else:
         namespace = None if arguments.all_namespaces else namespace_of(arguments)
     selected = parse_selector(arguments.selector or "") if arguments.selector else lambda _labels: True
+    where = config_maps(arguments)
     if arguments.world:
         snapshot = await aside(partial(load, arguments.world, namespace or "default"))
         now = clock(arguments)()
     else:
         async with await connect(arguments) as client:
-            reader = Reader(client)
+            reader = Reader(client, where)
             await reader.everything(namespace, arguments.selector, arguments.fence)
             snapshot, now = reader.snapshot, clock(arguments, client.time.now)()
         check_read(snapshot, namespace)
-    findings = list(audit(snapshot, namespace, selected, now, arguments.fence))
+    findings = list(audit(snapshot, namespace, selected, now, arguments.fence, where))
     findings.sort(key=lambda f: (_ORDER[f.problem], f.until is None, f.until or 0, f.workload))
+    if findings:
+        snapshot.notes += assumed(snapshot, where, files=bool(arguments.world))
     for note in snapshot.notes:
         warn(note)
     if arguments.output in ("json", "yaml"):
@@ -59,9 +73,9 @@ async def run(arguments: argparse.Namespace) -> int:
     elif findings:
         say(_table(findings, now, wide=arguments.output == "wide"))
     else:
-        where = f" in namespace {namespace}" if namespace else ""
+        place = f" in namespace {namespace}" if namespace else ""
         seen = any(namespace in (None, w.namespace) for w in snapshot.of(api.WORKLOADS, Workload).values())
-        warn(f"no pending Workload needs attention{where}" if seen else f"there is no Workload{where}")
+        warn(f"no pending Workload needs attention{place}" if seen else f"there is no Workload{place}")
     return Exit.FOUND if findings else Exit.OK
 
 
@@ -84,9 +98,11 @@ def check_read(snapshot: Snapshot, namespace: str | None) -> None:
         raise CliError(f"there is no namespace {namespace}; see -n")
 
 
-def audit(snapshot: Snapshot, namespace: str | None, selected: Test, now: int, fence_name: str) -> Iterator[Finding]:
+def audit(
+    snapshot: Snapshot, namespace: str | None, selected: Test, now: int, fence_name: str, where: ConfigMaps
+) -> Iterator[Finding]:
     """The findings, in no order. One pass over the Workloads."""
-    world = world_of(snapshot)
+    world = world_of(snapshot, where)
     fence = fence_in(snapshot, now, fence_name)
     jobs = {job.uid: job for job in snapshot.of(api.JOBS, Job).values() if job.uid}
     for workload in snapshot.of(api.WORKLOADS, Workload).values():

@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 from classifier.api import DISPATCH_PREFIX
 from classifier.cli.errors import Exit, UsageError
 from classifier.cli.target import is_name
+from classifier.cluster.configmaps import AUTOSCALER_STATUS, KUEUE_CONFIG, ConfigMapName, ConfigMaps, parse_name
 from classifier.instant import SECOND, parse_instant
 from classifier.report import FENCE_NAME
 from classifier.state.settings import Mode, Settings
@@ -35,6 +36,13 @@ def _header(text: str) -> str:
     if not text.isprintable():
         raise argparse.ArgumentTypeError(f"{text!r} holds control characters")
     return text
+
+
+def _config_map(text: str) -> ConfigMapName | None:
+    try:
+        return parse_name(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _namespace(text: str) -> str:
@@ -70,6 +78,28 @@ def add_fence(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fence", default=FENCE_NAME, metavar="NAME", help=f"the fence's policy (default: {FENCE_NAME})"
     )
+
+
+def add_config_maps(parser: argparse.ArgumentParser) -> None:
+    """Which two ConfigMaps a judgement reads."""
+    parser.add_argument(
+        "--kueue-config",
+        type=_config_map,
+        default=KUEUE_CONFIG,
+        metavar="NAMESPACE/NAME",
+        help=f"the ConfigMap Kueue is configured by (default: {KUEUE_CONFIG})",
+    )
+    parser.add_argument(
+        "--autoscaler-status",
+        type=_config_map,
+        default=AUTOSCALER_STATUS,
+        metavar="NAMESPACE/NAME",
+        help=f"the ConfigMap of Cluster Autoscaler's status (default: {AUTOSCALER_STATUS})",
+    )
+
+
+def config_maps(arguments: argparse.Namespace) -> ConfigMaps:
+    return ConfigMaps(arguments.kueue_config, arguments.autoscaler_status)
 
 
 def add_files(parser: argparse.ArgumentParser, *flags: str) -> None:

@@ -10,12 +10,20 @@ from classifier import api
 from classifier.cli.aside import aside
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit
-from classifier.cli.options import Subcommands, add_common, add_files, check_source, clock
+from classifier.cli.options import (
+    Subcommands,
+    add_common,
+    add_config_maps,
+    add_files,
+    check_source,
+    clock,
+    config_maps,
+)
 from classifier.cli.output import say, say_data, table, warn
 from classifier.cluster.files import Document, FileError, load, read_documents
 from classifier.cluster.reader import Reader
 from classifier.cluster.snapshot import Snapshot
-from classifier.cluster.world import verdict_on, world_of
+from classifier.cluster.world import assumed, verdict_on, world_of
 from classifier.fit import Outcome, Verdict
 from classifier.objects import (
     AdmissionCheck,
@@ -55,6 +63,7 @@ def add(commands: Subcommands) -> None:
     )
     add_common(parser)
     add_files(parser, "--with")
+    add_config_maps(parser)
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -66,17 +75,20 @@ async def run(arguments: argparse.Namespace) -> int:
     jobs = await aside(lambda: list(jobs_in(arguments.jobs, namespace)))
     if not jobs:
         raise CliError(f"{', '.join(arguments.jobs)}: no job in it; a job has the label {api.QUEUE_NAME} or is a Job")
+    where = config_maps(arguments)
     if arguments.world:
         snapshot = await aside(partial(load, arguments.world, namespace))
         snapshot.notes += _left_out(snapshot, jobs, arguments)
         now = clock(arguments)()
     else:
         async with await connect(arguments) as client:
-            reader = Reader(client)
+            reader = Reader(client, where)
             await reader.world(_queues(jobs))
             snapshot, now = reader.snapshot, clock(arguments, client.time.now)()
-    world = world_of(snapshot)
+    world = world_of(snapshot, where)
     verdicts = [(job, verdict_on(snapshot, world, job, now)) for job in jobs]
+    if any(verdict.profile for _, verdict in verdicts):
+        snapshot.notes += assumed(snapshot, where, files=bool(arguments.world))
     for note in snapshot.notes:
         warn(note)
     _show(verdicts, snapshot, arguments.output)

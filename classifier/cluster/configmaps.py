@@ -34,6 +34,16 @@ def parse_name(text: str) -> ConfigMapName | None:
     return ConfigMapName(namespace, name)
 
 
+class ConfigMaps(NamedTuple):
+    """Where the two are; None: not to be read."""
+
+    kueue_config: ConfigMapName | None = KUEUE_CONFIG
+    autoscaler_status: ConfigMapName | None = AUTOSCALER_STATUS
+
+
+USUAL: Final = ConfigMaps()
+
+
 def kueue_defaults() -> ConfigMap:
     """Kueue's configuration where nobody has configured anything."""
     name = Metadata(name=KUEUE_CONFIG.name, namespace=KUEUE_CONFIG.namespace)

@@ -15,14 +15,23 @@ import yaml
 
 from classifier import api
 from classifier.api import Resource
+from classifier.cluster.machines import MACHINE_GROUPS, MACHINE_VERSIONS
 from classifier.cluster.snapshot import TYPES, Snapshot
 from classifier.cluster.yamltext import YamlError, documents
 from classifier.objects import Meta
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
-_BY_KIND: Final = {(r.api_version, r.kind): r for r in TYPES}
+_BY_KIND: Final = {(r.api_version, r.kind): r for r in TYPES} | {
+    (f"{r.group}/{version}", r.kind): r for r in MACHINE_GROUPS for version in MACHINE_VERSIONS
+}
 #: Kueue serves both versions with the same fields, for what we read of these kinds.
-_SAME_IN_V1BETA1: Final = {api.RESOURCE_FLAVORS, api.ADMISSION_CHECKS, api.PROVISIONING_REQUEST_CONFIGS}
+_SAME_IN_V1BETA1: Final = {
+    api.RESOURCE_FLAVORS,
+    api.ADMISSION_CHECKS,
+    api.PROVISIONING_REQUEST_CONFIGS,
+    api.COHORTS,
+    api.TOPOLOGIES,
+}
 
 
 class FileError(Exception):

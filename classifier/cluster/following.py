@@ -6,12 +6,13 @@ the world says which of them it has not seen, and is judged all the same.
 """
 
 import asyncio
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from classifier import api
 from classifier.cluster.client import Client
 from classifier.cluster.configmaps import AUTOSCALER_STATUS, KUEUE_CONFIG, ConfigMapName
 from classifier.cluster.kept import ASK_AGAIN, Joined, Kept, News, tells_the_same, trim
+from classifier.cluster.machines import MACHINE_VERSIONS, machine_groups
 from classifier.fit import Supply, World
 from classifier.fit.gang import Runtimes
 from classifier.fit.live import tell_the_same
@@ -39,9 +40,6 @@ from classifier.objects import (
 
 T = TypeVar("T", bound=Meta)
 
-#: Cluster API serves its kinds in these versions; annotations are all we read, so each will do.
-MACHINE_VERSIONS: Final = ("v1beta2", "v1beta1")
-
 
 class Following:
     """Follows while :meth:`run` runs. Each kind is a :class:`Kept`. ``stale_after`` in ms.
@@ -66,7 +64,7 @@ class Following:
         self._news: list[News] = []
         self._supply = Supply()
         self._runtimes = Joined(Runtimes)
-        self._groups = Joined(_by_id)
+        self._groups = Joined(machine_groups)
 
         required, own, others = self._required, self._own, self._others
         self._kept: list[Kept[Any]] = []
@@ -197,6 +195,7 @@ class Following:
             flavors=self.flavors.objects,
             admission_checks=self.checks.objects,
             namespaces=self.namespaces.live,
+            provisioning_configs=self.configs.objects,
             cohorts=self.cohorts.objects,
             topologies=self.topologies.objects,
             limit_ranges=self.limit_ranges.objects,
@@ -243,13 +242,3 @@ def _trim_config_map(config: ConfigMap) -> ConfigMap:
 
 def _only(kept: Kept[ConfigMap] | None) -> ConfigMap | None:
     return next(iter(kept.objects.values()), None) if kept is not None else None
-
-
-def _by_id(*groups: dict[str, MachineGroup]) -> dict[str, MachineGroup]:
-    """By the autoscaler's names for them: ``MachineDeployment/<namespace>/<name>`` (reference/capacity.md §2.3)."""
-    kinds = (api.MACHINE_DEPLOYMENTS, api.MACHINE_SETS, api.MACHINE_POOLS)
-    return {
-        f"{resource.kind}/{key}": group
-        for resource, some in zip(kinds, groups, strict=True)
-        for key, group in some.items()
-    }

@@ -6,14 +6,16 @@ a note, and the answer says less. A kind the cluster does not serve (404 on its 
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
-from typing import Final
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import ClassVar, Final
 
 import msgspec
 
 from classifier import api
 from classifier.api import Resource
 from classifier.cluster.client import ApiError, Client, ClientError
+from classifier.cluster.configmaps import USUAL, ConfigMaps
+from classifier.cluster.machines import MACHINE_GROUPS, MACHINE_VERSIONS
 from classifier.cluster.snapshot import TYPES, Snapshot
 from classifier.cluster.wire import PAGE, Page
 from classifier.objects import Job, Meta
@@ -36,6 +38,17 @@ SHARED: Final = (
     api.ADMISSION_CHECKS,
     api.PROVISIONING_REQUEST_CONFIGS,
 )
+#: What refines a judgement. Few users may read all of it, and most clusters do not have all of it: a refusal is not
+#: worth a note of its own, the verdict says what it misses.
+REFINING: Final = (
+    api.COHORTS,
+    api.TOPOLOGIES,
+    api.RUNTIME_CLASSES,
+    api.CLUSTER_TRAINING_RUNTIMES,
+    api.NODE_POOLS,
+)
+#: The same, of one namespace.
+REFINING_THERE: Final = (api.LIMIT_RANGES, api.TRAINING_RUNTIMES)
 
 
 def is_name(text: str) -> bool:
@@ -45,16 +58,23 @@ def is_name(text: str) -> bool:
 class Reader:
     """Fills a :class:`Snapshot`. Raises ClientError where nothing can be read at all."""
 
-    def __init__(self, client: Client) -> None:
+    #: Kinds of which a refusal is no note.
+    quiet: ClassVar[frozenset[Resource]] = frozenset({*REFINING, *REFINING_THERE, *MACHINE_GROUPS, api.CONFIG_MAPS})
+
+    def __init__(self, client: Client, where: ConfigMaps = USUAL) -> None:
         self.client = client
         self.snapshot = Snapshot()
+        self._where = where
 
-    async def collect(self, resource: Resource, namespace: str | None = None, **selectors: str) -> None:
+    async def collect(
+        self, resource: Resource, namespace: str | None = None, *, version: str | None = None, **selectors: str
+    ) -> None:
         """All objects of a kind that match, into the snapshot. ``selectors``: labelSelector, fieldSelector."""
         if namespace is not None and not is_name(namespace):
             return
+        served = resource._replace(version=version or resource.version)
         try:
-            async for page in self._pages(resource, namespace, selectors):
+            async for page in self._pages(resource, served.path(namespace), selectors):
                 for obj in page:
                     self.snapshot.add(resource, obj)
         except ApiError as error:
@@ -63,20 +83,18 @@ class Reader:
             if not self._tolerate(resource, error, namespace):
                 raise
 
-    async def _pages(
-        self, resource: Resource, namespace: str | None, selectors: Mapping[str, str]
-    ) -> AsyncIterator[list[Meta]]:
+    async def _pages(self, resource: Resource, path: str, selectors: Mapping[str, str]) -> AsyncIterator[list[Meta]]:
         decoder = msgspec.json.Decoder(TYPES[resource])
         params: dict[str, str] = {"limit": str(PAGE), **selectors}
-        path = resource.path(namespace)
         while True:
             page = await self.client.get(path, Page, params=params)
             try:
                 yield [decoder.decode(raw) for raw in page.items or ()]
             except msgspec.MsgspecError as error:
-                raise ClientError(
-                    f"one of the {resource.plural} of {self.client.host} cannot be read: {error}"
-                ) from None
+                why = f"one of the {resource.plural} of {self.client.host} cannot be read: {error}"
+                if resource not in self.quiet:
+                    raise ClientError(why) from None
+                self.snapshot.refuse(resource, why)
             if not page.metadata.continue_:
                 break
             params["continue"] = page.metadata.continue_
@@ -100,7 +118,7 @@ class Reader:
         if error.status != 403:
             return False
         where = f" in namespace {namespace}" if namespace else ""
-        self.snapshot.refuse(resource, f"{resource.plural} may not be read{where}")
+        self.snapshot.refuse(resource, "" if resource in self.quiet else f"{resource.plural} may not be read{where}")
         return True
 
     # --- questions ----------------------------------------------------------------------------------------------
@@ -111,9 +129,27 @@ class Reader:
         await asyncio.gather(
             *(self.collect(resource) for resource in SHARED),
             self.collect(api.NODES),
+            self._refine(namespaces),
             *(self.get(api.NAMESPACES, ns) for ns in namespaces),
             *(self.get(api.LOCAL_QUEUES, queue, ns) for ns, queue in queues),
         )
+
+    async def _refine(self, namespaces: Iterable[str | None]) -> None:
+        """What changes how the gangs of these namespaces are counted and how far pools may grow; None: of all."""
+        await asyncio.gather(
+            *(self.collect(resource) for resource in REFINING),
+            *(self.collect(resource, namespace) for namespace in namespaces for resource in REFINING_THERE),
+            *(self._machines(resource) for resource in MACHINE_GROUPS),
+            *(self.get(api.CONFIG_MAPS, name.name, name.namespace) for name in self._where if name is not None),
+        )
+
+    async def _machines(self, resource: Resource) -> None:
+        """In the first version that is served."""
+        for version in MACHINE_VERSIONS:
+            self.snapshot.unserved.discard(resource)
+            await self.collect(resource, version=version)
+            if resource not in self.snapshot.unserved:
+                break
 
     async def fence(self, name: str) -> None:
         await asyncio.gather(self.get(api.ADMISSION_POLICIES, name), self.get(api.ADMISSION_POLICY_BINDINGS, name))
@@ -143,6 +179,7 @@ class Reader:
         await asyncio.gather(
             *(self.collect(resource) for resource in SHARED),
             self.collect(api.NODES),
+            self._refine([namespace]),
             self.collect(api.WORKLOADS, namespace, **labels),
             self.collect(api.JOBS, namespace),
             self.collect(api.LOCAL_QUEUES, namespace),

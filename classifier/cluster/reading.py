@@ -103,6 +103,9 @@ def selectors(wanted: Iterable[Mapping[str, str]]) -> Iterator[str]:
 class JobReader(Reader):
     """Reads jobs of one namespace, and what the rules ask about them, into its snapshot."""
 
+    #: Whatever is read here is asked about.
+    quiet = frozenset()
+
     def __init__(self, client: Client, namespace: str, settings: Settings, rights: Rights) -> None:
         super().__init__(client)
         self.namespace = namespace

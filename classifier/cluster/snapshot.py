@@ -10,13 +10,21 @@ from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
     ClusterQueue,
+    ClusterTrainingRuntime,
+    Cohort,
+    ConfigMap,
+    LimitRange,
     LocalQueue,
+    MachineGroup,
     Meta,
     Namespace,
     Node,
+    NodePool,
     ProvisioningRequest,
     ProvisioningRequestConfig,
     ResourceFlavor,
+    RuntimeClass,
+    Topology,
     TrainingRuntime,
     Workload,
 )
@@ -28,16 +36,26 @@ T = TypeVar("T", bound=Meta)
 TYPES: Final[Mapping[Resource, type[Meta]]] = {
     **{view.resource: view.type_ for view in KINDS.values()},
     api.TRAINING_RUNTIMES: TrainingRuntime,
+    api.CLUSTER_TRAINING_RUNTIMES: ClusterTrainingRuntime,
     api.NODES: Node,
     api.NAMESPACES: Namespace,
     api.WORKLOADS: Workload,
     api.LOCAL_QUEUES: LocalQueue,
     api.CLUSTER_QUEUES: ClusterQueue,
     api.RESOURCE_FLAVORS: ResourceFlavor,
+    api.COHORTS: Cohort,
+    api.TOPOLOGIES: Topology,
     api.ADMISSION_CHECKS: AdmissionCheck,
     api.PROVISIONING_REQUEST_CONFIGS: ProvisioningRequestConfig,
     api.PROVISIONING_REQUESTS: ProvisioningRequest,
     api.CAPACITY_PROFILES: CapacityProfile,
+    api.LIMIT_RANGES: LimitRange,
+    api.RUNTIME_CLASSES: RuntimeClass,
+    api.CONFIG_MAPS: ConfigMap,
+    api.NODE_POOLS: NodePool,
+    api.MACHINE_DEPLOYMENTS: MachineGroup,
+    api.MACHINE_SETS: MachineGroup,
+    api.MACHINE_POOLS: MachineGroup,
     api.ADMISSION_POLICIES: PolicyObject,
     api.ADMISSION_POLICY_BINDINGS: PolicyObject,
 }
@@ -69,10 +87,10 @@ class Snapshot:
         """Let a kind be a dictionary that somebody else keeps current (a reflector)."""
         self._objects[resource] = cast("dict[str, Meta]", objects)
 
-    def refuse(self, resource: Resource, note: str) -> None:
+    def refuse(self, resource: Resource, note: str = "") -> None:
         """The kind, or part of it, may not be read."""
         self.unreadable.add(resource)
-        if note not in self.notes:
+        if note and note not in self.notes:
             self.notes.append(note)
 
     def of(self, resource: Resource, type_: type[T]) -> dict[str, T]:

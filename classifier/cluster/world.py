@@ -7,22 +7,34 @@ import msgspec
 
 from classifier import api
 from classifier.api import Resource
+from classifier.cluster.configmaps import USUAL, ConfigMapName, ConfigMaps, kueue_defaults
+from classifier.cluster.machines import MACHINE_GROUPS, machine_groups
 from classifier.cluster.snapshot import Snapshot
 from classifier.fence import PolicyObject
 from classifier.fit import Outcome, Verdict, World, judge
 from classifier.fit.facts import Sources
+from classifier.fit.gang import Runtimes
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
     ClusterQueue,
+    ClusterTrainingRuntime,
+    Cohort,
+    ConfigMap,
+    LimitRange,
     LocalQueue,
+    MachineGroup,
     Meta,
     Namespace,
     Node,
+    NodePool,
     Pod,
     ProvisioningRequest,
     ProvisioningRequestConfig,
     ResourceFlavor,
+    RuntimeClass,
+    Topology,
+    TrainingRuntime,
     Workload,
 )
 from classifier.policy import profiles_for
@@ -36,8 +48,11 @@ _CHAIN: Final = (api.LOCAL_QUEUES, api.CLUSTER_QUEUES, api.CAPACITY_PROFILES, ap
 _MISSING_CHECK: Final = re.compile(r"(AdmissionCheck \S+ of ClusterQueue \S+) is not found")
 
 
-def world_of(snapshot: Snapshot) -> World:
-    """The world a gang is judged in. Its dictionaries are the snapshot's own: read them, do not write."""
+def world_of(snapshot: Snapshot, where: ConfigMaps = USUAL) -> World:
+    """The world a gang is judged in. Its dictionaries are the snapshot's own: read them, do not write.
+
+    Where Kueue's configuration is not at hand its defaults are assumed: see :func:`assumed`.
+    """
     nodes = snapshot.readable(api.NODES, Node)
     return World(
         profiles=sorted(snapshot.of(api.CAPACITY_PROFILES, CapacityProfile).values(), key=lambda p: p.name),
@@ -46,8 +61,35 @@ def world_of(snapshot: Snapshot) -> World:
         flavors=snapshot.of(api.RESOURCE_FLAVORS, ResourceFlavor),
         admission_checks=snapshot.of(api.ADMISSION_CHECKS, AdmissionCheck),
         namespaces=snapshot.of(api.NAMESPACES, Namespace),
+        provisioning_configs=snapshot.of(api.PROVISIONING_REQUEST_CONFIGS, ProvisioningRequestConfig),
+        cohorts=snapshot.of(api.COHORTS, Cohort),
+        topologies=snapshot.of(api.TOPOLOGIES, Topology),
+        limit_ranges=snapshot.of(api.LIMIT_RANGES, LimitRange),
+        runtime_classes=snapshot.of(api.RUNTIME_CLASSES, RuntimeClass),
+        runtimes=Runtimes(
+            snapshot.of(api.TRAINING_RUNTIMES, TrainingRuntime),
+            snapshot.of(api.CLUSTER_TRAINING_RUNTIMES, ClusterTrainingRuntime),
+        ),
+        kueue_config=_config_map(snapshot, where.kueue_config) or kueue_defaults(),
+        autoscaler_status=_config_map(snapshot, where.autoscaler_status),
+        node_pools=snapshot.of(api.NODE_POOLS, NodePool),
+        machine_groups=machine_groups(*(snapshot.of(resource, MachineGroup) for resource in MACHINE_GROUPS)),
+        unread=frozenset(snapshot.unreadable - {api.NODES}),
         nodes=None if nodes is None else list(nodes.values()),
     )
+
+
+def assumed(snapshot: Snapshot, where: ConfigMaps, *, files: bool) -> list[str]:
+    """What verdicts in :func:`world_of` rest on without being known, in words."""
+    if where.kueue_config is not None and _config_map(snapshot, where.kueue_config) is not None:
+        return []
+    why = "is not in these files" if files else "cannot be read here"
+    name = f" ({where.kueue_config})" if where.kueue_config is not None else ""
+    return [f"Kueue's configuration{name} {why}; its defaults are assumed"]
+
+
+def _config_map(snapshot: Snapshot, name: ConfigMapName | None) -> ConfigMap | None:
+    return None if name is None else snapshot.get(api.CONFIG_MAPS, ConfigMap, name.name, name.namespace)
 
 
 def fence_in(snapshot: Snapshot, now: int, name: str = FENCE_NAME) -> Fence:

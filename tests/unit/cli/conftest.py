@@ -28,6 +28,11 @@ spec:
   admission: {timeout: 30m}
   provisioning: {admissionCheck: capacity, config: capacity}
 ---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kueue-manager-config, namespace: kueue-system}
+data: {controller_manager_config.yaml: ""}
+---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
 metadata: {name: gpu-a100}

@@ -75,7 +75,7 @@ def test_every_command_names_the_place(muster: Muster, write: Write, world: str,
         assert len(ran.err.splitlines()) == 1
 
 
-FOREIGN = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {}}
+FOREIGN = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {}}
 
 
 def named(**metadata: Any) -> dict[str, Any]:
@@ -88,11 +88,11 @@ def named(**metadata: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("metadata", "says"),
     [
-        ({"name": 5}, "JobSet 5: Expected `str`, got `int` - at `$.metadata.name`"),
-        ({"name": None}, "JobSet without a name: Expected `str`, got `null` - at `$.metadata.name`"),
-        ({"name": ""}, "JobSet without metadata.name"),
-        ({"labels": {"kueue.x-k8s.io/queue-name": 5}}, "JobSet set: Expected `str"),
-        ({"ownerReferences": 5}, "JobSet set: Expected `array"),
+        ({"name": 5}, "SparkApplication 5: Expected `str`, got `int` - at `$.metadata.name`"),
+        ({"name": None}, "SparkApplication without a name: Expected `str`, got `null` - at `$.metadata.name`"),
+        ({"name": ""}, "SparkApplication without metadata.name"),
+        ({"labels": {"kueue.x-k8s.io/queue-name": 5}}, "SparkApplication set: Expected `str"),
+        ({"ownerReferences": 5}, "SparkApplication set: Expected `array"),
     ],
 )
 def test_kinds_that_are_not_judged_are_checked_all_the_same(
@@ -111,7 +111,7 @@ def test_managed_fields_of_any_kind(muster: Muster, write: Write, world: str) ->
     path = write("jobs.yaml", named(managedFields=fields), gang(managedFields=fields))
     ran = muster("preflight", "-f", path, "--with", world)
     assert (ran.code, ran.err) == (0, "")
-    assert "kind JobSet is not judged" in ran.out
+    assert "kind SparkApplication is not judged" in ran.out
 
 
 @pytest.mark.parametrize(

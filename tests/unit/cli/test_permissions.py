@@ -254,3 +254,20 @@ def test_files_without_any_profile_judge_nothing_and_say_so(muster: Muster, writ
     world = write("w.yaml", *[o for o in yaml.safe_load_all(WORLD) if o and o["kind"] != "CapacityProfile"])
     ran = muster("preflight", "-f", write("job.yaml", gang(nodes=9)), "--with", world)
     assert "there is no CapacityProfile in these files, so nothing can be judged" in ran.err
+
+
+def test_what_few_may_read_is_no_note_but_for_kueues_configuration(on: On, write: Write) -> None:
+    refining = [
+        "cohorts",
+        "topologies",
+        "limitranges",
+        "runtimeclasses",
+        "nodepools",
+        "machinesets",
+        "trainingruntimes",
+    ]
+    ran = on("preflight", "-f", write("job.yaml", gang()), forbidden=[*refining, "configmaps"])
+    assert ran.err == (
+        "muster: Kueue's configuration (kueue-system/kueue-manager-config) cannot be read here; "
+        "its defaults are assumed\n"
+    )

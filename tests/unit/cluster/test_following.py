@@ -17,6 +17,7 @@ from classifier.objects import (
     LimitRange,
     MachineGroup,
     NodePool,
+    ProvisioningRequestConfig,
     RuntimeClass,
     TrainingRuntime,
 )
@@ -77,6 +78,7 @@ PLACES: list[tuple[Builder[Any], str, str]] = [
     (flavor(), "flavors", "a100-scale"),
     (check(), "admission_checks", "capacity"),
     (namespace(), "namespaces", "team"),
+    (Builder(ProvisioningRequestConfig, api.PROVISIONING_REQUEST_CONFIGS, "big"), "provisioning_configs", "big"),
     (cohort("research"), "cohorts", "research"),
     (topology("racks", "rack"), "topologies", "racks"),
     (Builder(LimitRange, api.LIMIT_RANGES, "defaults", "team"), "limit_ranges", "team/defaults"),
@@ -297,6 +299,7 @@ VERSIONS: list[tuple[Builder[Any], str]] = [
     (cluster_queue(), "cluster_queues"),
     (flavor(), "flavors"),
     (check(), "admission_checks"),
+    (Builder(ProvisioningRequestConfig, api.PROVISIONING_REQUEST_CONFIGS, "big"), "provisioning_configs"),
     (cohort("research"), "cohorts"),
     (topology("racks"), "topologies"),
     (Builder(LimitRange, api.LIMIT_RANGES, "defaults", "team"), "limit_ranges"),

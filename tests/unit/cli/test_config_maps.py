@@ -1,0 +1,91 @@
+"""Kueue's configuration and the rest of what refines a verdict: read where it is, and said where it is not."""
+
+import pytest
+import yaml
+
+from classifier import api
+from classifier.cluster.configmaps import USUAL, ConfigMapName, ConfigMaps
+from classifier.cluster.files import load
+from classifier.cluster.snapshot import TYPES
+from classifier.cluster.world import assumed, world_of
+from classifier.fit.kinds import PODSETS
+from tests.builders import config_map
+from tests.unit.cli.conftest import Muster, Write, gang
+
+NOTE = "muster: Kueue's configuration (kueue-system/kueue-manager-config) {}; its defaults are assumed\n"
+
+REFINING = """\
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {name: research}, spec: {parentName: all}}
+- {apiVersion: kueue.x-k8s.io/v1beta1, kind: Topology, metadata: {name: racks}, spec: {levels: [{nodeLabel: rack}]}}
+- {apiVersion: v1, kind: LimitRange, metadata: {name: defaults, namespace: team-a}, spec: {limits: []}}
+- {apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata}, handler: kata}
+- {apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainingRuntime, metadata: {name: own, namespace: team-a}}
+- {apiVersion: trainer.kubeflow.org/v1alpha1, kind: ClusterTrainingRuntime, metadata: {name: torch}}
+- {apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: gpus}}
+- {apiVersion: cluster.x-k8s.io/v1beta1, kind: MachineDeployment, metadata: {name: a, namespace: infra}}
+- {apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: a, namespace: infra}}
+- {apiVersion: cluster.x-k8s.io/v1beta2, kind: MachinePool, metadata: {name: a, namespace: infra}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: cluster-autoscaler-status, namespace: kube-system}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: kube-system}}
+- {apiVersion: example.com/v1, kind: Unheard, metadata: {name: of}}
+"""
+
+
+def test_every_kind_that_refines_a_verdict_is_loaded(write: Write) -> None:
+    snapshot = load([write("world.yaml", REFINING)], "default")
+    world = world_of(snapshot)
+    assert set(world.cohorts) == {"research"}
+    assert world.topologies["racks"].levels == ["rack"]
+    assert set(world.limit_ranges) == {"team-a/defaults"}
+    assert set(world.runtime_classes) == {"kata"}
+    assert set(world.runtimes.namespaced) == {"team-a/own"}
+    assert set(world.runtimes.cluster) == {"torch"}
+    assert set(world.node_pools) == {"gpus"}
+    assert set(world.machine_groups) == {f"Machine{kind}/infra/a" for kind in ("Deployment", "Set", "Pool")}
+    assert world.autoscaler_status is not None
+    assert api.LIMIT_RANGES not in world.unread
+
+
+def test_every_kind_that_is_judged_can_be_read_from_files() -> None:
+    """A group of pods is read as its pods."""
+    assert {resource.plural for resource in PODSETS} <= {resource.plural for resource in TYPES}
+
+
+def test_kueue_runs_with_its_defaults_where_files_say_nothing(write: Write) -> None:
+    world = world_of(load([write("world.yaml", REFINING)], "default"))
+    assert world.kueue_config is not None
+    assert world.kueue_config.data == {"controller_manager_config.yaml": ""}
+
+
+def test_another_name_is_another_object(write: Write) -> None:
+    own = config_map("config", "queues", **{"controller_manager_config.yaml": "x"}).raw()
+    snapshot = load([write("world.yaml", own)], "default")
+    where = ConfigMaps(ConfigMapName("queues", "config"), None)
+    world = world_of(snapshot, where)
+    assert world.kueue_config is not None
+    assert world.kueue_config.namespace == "queues"
+    assert assumed(snapshot, where, files=True) == []
+    assert len(assumed(snapshot, USUAL, files=True)) == 1
+
+
+def without_config(world: str) -> str:
+    with open(world) as file:
+        return yaml.safe_dump_all(doc for doc in yaml.safe_load_all(file) if doc["kind"] != "ConfigMap")
+
+
+def test_files_without_it_are_judged_by_defaults_and_that_is_said(muster: Muster, write: Write, world: str) -> None:
+    job = write("job.yaml", gang())
+    bare = write("bare.yaml", without_config(world))
+    with_it, without = (muster("preflight", "-f", job, "--with", path) for path in (world, bare))
+    assert (with_it.code, with_it.err) == (0, "")
+    assert (without.code, without.out, without.err) == (0, with_it.out, NOTE.format("is not in these files"))
+
+
+@pytest.mark.parametrize("kind", ["kueue-config", "autoscaler-status"])
+def test_what_is_no_name_is_a_usage_error(muster: Muster, write: Write, world: str, kind: str) -> None:
+    ran = muster("preflight", "-f", write("job.yaml", gang()), "--with", world, f"--{kind}", "config")
+    assert ran.code == 2
+    assert "'config' is not the NAMESPACE/NAME of a ConfigMap" in ran.err
