@@ -144,6 +144,7 @@ class Cluster:
         crds, groups = (kinds_.crds(context.modules), kinds_.GROUPS) if self._kinds else ([], ())
         await self.applier.apply([*kueue.crds(context), *(crd for each in others for crd in each.crds), *crds])
         await self.applier.apply(kueue.objects(context, [*(each.group for each in others), *groups]))
+        await self.applier.apply([program.config_map])
         await self._route(kueue.NAMESPACE, kueue.SERVICE, program.backend)
         await self.service_account_kubeconfig(kueue.NAMESPACE, kueue.ACCOUNT, file=kueue.ACCOUNT)
         kubelet = asyncio.create_task(program.play_kubelet(self.admin))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import yaml
 
 from classifier import api
 from classifier.cluster.client import Client
@@ -22,6 +23,8 @@ NAMESPACE: Final = "kueue-system"
 ACCOUNT: Final = "kueue-controller-manager"
 SERVICE: Final = "kueue-webhook-service"
 SECRET: Final = "kueue-webhook-server-cert"
+#: Where its manifests mount its configuration from.
+CONFIG: Final = "kueue-manager-config"
 #: Only these have versions that Kueue's webhook converts (reference/controlplane.md).
 CONVERTED: Final = ("localqueues", "clusterqueues", "cohorts", "workloads", "multikueueclusters")
 #: Groups every cluster serves; the others' webhooks are installed with their CRDs.
@@ -100,6 +103,13 @@ class Kueue:
             "clientConnection": {"qps": 300, "burst": 500},
             "integrations": {"frameworks": list(frameworks)},
             **more,
+        }
+        #: The same for all to read, as its manifests install it.
+        self.config_map: Document = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": CONFIG, "namespace": NAMESPACE},
+            "data": {"controller_manager_config.yaml": yaml.safe_dump(config)},
         }
         command: list[str | Path] = [
             context.programs["kueue"],
