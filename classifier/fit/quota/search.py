@@ -25,14 +25,33 @@ class Slot:
 
 
 def choices(slots: Sequence[Slot], potential: Callable[[str, str], int], budget: Budget) -> Iterator[tuple[str, ...]]:
-    """The flavor of each slot, every choice that keeps each sum of needs within the potential, the first options first.
+    """The flavor of each slot, every choice that keeps each sum of needs within the potential.
 
-    Raises OverBudget.
+    If Kueue's way leads to a choice, never going back, it comes first. Else the largest slots go first, which shows
+    soonest that there is none. Raises OverBudget.
     """
-    if slots:
-        yield from _Search(slots, potential, budget).run()
-    else:
+    if not slots:
         yield ()
+        return
+    straight = _Search(slots, potential, budget, straight=True)
+    yield from straight.run()
+    if straight.stuck:
+        order = _largest_first(slots, potential, budget)
+        place = [order.index(which) for which in range(len(slots))]
+        for found in _Search([slots[which] for which in order], potential, budget).run():
+            yield tuple(found[at] for at in place)
+
+
+def _largest_first(slots: Sequence[Slot], potential: Callable[[str, str], int], budget: Budget) -> list[int]:
+    """By the largest share in what its flavors hold of a resource. Slots that are alike keep their order."""
+    budget.glance(sum(len(slot.needs) * len(slot.options) for slot in slots))
+
+    def share(slot: Slot) -> float:
+        held = {name: sum(potential(flavor, name) for flavor in slot.options) for name in slot.needs}
+        return max((amount / held[name] for name, amount in slot.needs.items() if held[name]), default=0.0)
+
+    shares = [share(slot) for slot in slots]
+    return sorted(range(len(slots)), key=lambda which: -shares[which])
 
 
 @dataclass(slots=True)
@@ -46,9 +65,17 @@ class _Frame:
 
 
 class _Search:
-    def __init__(self, slots: Sequence[Slot], potential: Callable[[str, str], int], budget: Budget) -> None:
+    def __init__(
+        self, slots: Sequence[Slot], potential: Callable[[str, str], int], budget: Budget, *, straight: bool = False
+    ) -> None:
         self._slots, self._potential, self._budget = slots, potential, budget
+        self._straight = straight
+        #: Whether the straight way led nowhere.
+        self.stuck = False
         self._before = _before(slots)
+        self._resources = list(dict.fromkeys(name for slot in slots for name in slot.needs))
+        #: Of each flavor, which slots may get it; made at the first dead end.
+        self._kinds: dict[str, tuple[int, ...]] = {}
         self._used: dict[tuple[str, str], int] = {}
         self._chosen: list[int] = []
         #: States that lead to no choice.
@@ -67,6 +94,9 @@ class _Search:
                         frame.options = iter(())
             if not self._step(index, frame.options):
                 stack.pop()
+                if self._straight and not found:
+                    self.stuck = True
+                    return
                 if found == frame.found_before:
                     self._dead.add(self._state(index))
             elif index + 1 == len(self._slots):
@@ -110,10 +140,24 @@ class _Search:
         return _ENDLESS if limit == UNLIMITED else limit - self._used.get((flavor, resource), 0)
 
     def _state(self, index: int) -> tuple[object, ...]:
-        """All that the rest of the search depends on: what is used, and where slots that are alike begin."""
-        self._budget.glance(len(self._used) + len(self._slots))
-        used = frozenset(item for item in self._used.items() if item[1])
-        return index, used, tuple(self._chosen[one] for one in self._before[index:] if one is not None and one < index)
+        """All that the rest of the search depends on: what is left, and where slots that are alike begin.
+
+        Flavors of which the same is left may stand for each other where the same slots may get them.
+        """
+        begin = tuple(self._chosen[one] for one in self._before[index:] if one is not None and one < index)
+        if begin:
+            self._budget.glance(len(self._used) + len(self._slots))
+            return index, frozenset(item for item in self._used.items() if item[1]), begin
+        if not self._kinds:
+            for which, slot in enumerate(self._slots):
+                self._budget.glance(len(slot.options))
+                for flavor in slot.options:
+                    self._kinds[flavor] = (*self._kinds.get(flavor, ()), which)
+        self._budget.glance(len(self._kinds) * len(self._resources))
+        left = Counter(
+            (kind, tuple(self._left(flavor, name) for name in self._resources)) for flavor, kind in self._kinds.items()
+        )
+        return index, frozenset(left.items())
 
     def _hopeless(self, index: int) -> bool:
         """Whether the slots from here on are too much for what is left, all together or all that are the same."""

@@ -62,6 +62,7 @@ PODS = {
     "parts of a device are rounded up": (pod(container({GPU: "1500m"})), {GPU: 2}),
     "a sum is rounded once": (pod(container({"cpu": "0.5m"}), container({"cpu": "0.5m"})), {"cpu": 1}),
     "nothing of a resource is still asked for": (pod(container({GPU: 0})), {GPU: 0}),
+    "pods are counted by the queue that covers them": (pod(container({"pods": 5})), {}),
     "no containers at all": (pod(), {}),
 }
 
@@ -117,10 +118,10 @@ RANGES = {
     "several are merged, the smaller default counts": (
         pod(container()),
         [
-            limit_range("a", Container={"defaultRequest": {"cpu": 3, GPU: 1}}),
-            limit_range("b", Container={"defaultRequest": {"cpu": 2}}, PersistentVolumeClaim={"max": {"storage": 1}}),
+            limit_range("a", Container={"defaultRequest": {"cpu": 3, GPU: 1, "memory": "1Mi"}}),
+            limit_range("b", Container={"defaultRequest": {"cpu": 2, "memory": "2Mi"}}, PersistentVolumeClaim={}),
         ],
-        {"cpu": 2000, GPU: 1},
+        {"cpu": 2000, GPU: 1, "memory": MI},
     ),
 }
 
