@@ -49,6 +49,8 @@ WEBHOOK_MANAGER: Final = "muster-webhook"
 # Reasons of Muster's events and profile conditions.
 EVENT_TIMED_OUT: Final = "AdmissionTimedOut"
 EVENT_MISCONFIGURED: Final = "Misconfigured"
+EVENT_NEVER_FITS: Final = "PreflightNeverFits"
+EVENT_FITS: Final = "PreflightFits"
 PROFILE_READY: Final = "Ready"
 PROVISIONING_READY: Final = "ProvisioningReady"
 PROFILE_DRIFT: Final = "Drift"

@@ -5,6 +5,7 @@ Every change ends in a Workload's key handed to ``touch``; nothing here decides 
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -25,6 +26,8 @@ from classifier.objects import (
 )
 from classifier.policy import Policies, profiles_for
 from classifier.scope import BOUNDED, bounded_view
+from controller.shapes import Shapes, Waiting
+from controller.waiting import waits
 
 K = TypeVar("K", bound=Hashable)
 
@@ -77,9 +80,14 @@ def trim_owner(obj: Any) -> Any:
     return _trim(obj)
 
 
-def trim_workload(workload: Workload) -> Workload:
-    if workload.spec is not None and workload.spec.pod_sets is not None:
-        workload.spec = msgspec.structs.replace(workload.spec, pod_sets=None)
+def trim_workload(workload: Workload, shapes: Shapes) -> Workload:
+    """Of what waits the shape of its podsets is kept, of all others nothing of them."""
+    spec = workload.spec
+    if spec is not None and spec.pod_sets is not None:
+        if waits(workload):
+            fields = {name: getattr(workload, name) for name in workload.__struct_fields__}
+            workload = Waiting(**fields, shape=shapes.of(spec.pod_sets))
+        workload.spec = msgspec.structs.replace(spec, pod_sets=None)
     trimmed: Workload = _trim(workload)
     return trimmed
 
@@ -125,8 +133,13 @@ class Cache:
         self._on_workload: list[Callable[[str, Workload | None, Workload | None], None]] = []
         self._on_cluster_queue: list[Callable[[str, ClusterQueue | None, ClusterQueue | None], None]] = []
         self._on_profile: list[Callable[[], None]] = []
+        self.shapes = Shapes()
         self.workloads = Reflector(
-            client, api.WORKLOADS, Workload, project=trim_workload, on_change=self._workload_changed
+            client,
+            api.WORKLOADS,
+            Workload,
+            project=partial(trim_workload, shapes=self.shapes),
+            on_change=self._workload_changed,
         )
         self.owners: dict[tuple[str, str], Reflector[Meta]] = {
             kind: Reflector(

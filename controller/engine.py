@@ -38,6 +38,7 @@ from controller.fence import Fence, overtaken
 from controller.figures import Figures
 from controller.metrics import Metrics
 from controller.outage import Outage
+from controller.preflight import Preflight
 from controller.profiles import ProfileStatus
 from controller.queue import WorkQueue
 from controller.settings import Settings
@@ -68,7 +69,7 @@ class Engine:
         self.cache = Cache(
             client,
             self.following,
-            self._queue.add,
+            self._touched,
             self._queue.add,
             default=settings.default_timeout,
             max_default=settings.max_timeout,
@@ -80,6 +81,7 @@ class Engine:
             client, self.cache.workloads, self.cache.owners, bucket, self.outage, metrics, settings.identity
         )
         self._profiles = ProfileStatus(client, self.cache, self.fence, metrics, self.following, settings.identity)
+        self._preflight = Preflight(client, self.cache, self.following, metrics, settings.identity)
         self._figures = Figures(self.cache, metrics, self._now)
         self._told: dict[str, str] = {}
         self._fence_said: tuple[bool, str] | None = None
@@ -111,9 +113,14 @@ class Engine:
             self._metrics.leader.set(1)
             self._profiles.changed()
             tasks.create_task(self._profiles.run(), name="profiles")
+            tasks.create_task(self._preflight.run(), name="preflight")
             tasks.create_task(self._deadlines.run(), name="deadlines")
             for number in range(self._settings.workers):
                 tasks.create_task(self._queue.work(self._handle), name=f"worker {number}")
+
+    def _touched(self, key: str) -> None:
+        self._queue.add(key)
+        self._preflight.touch(key)
 
     def close(self) -> None:
         self._queue.close()

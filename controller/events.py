@@ -1,4 +1,5 @@
-"""The one event of a decision, on the owner (design §3, "Mirror"), and that of a setup that cannot work.
+"""The one event of a decision, on the owner (design §3, "Mirror"), those of a verdict on what waits, and that of a
+setup that cannot work.
 
 The name of each is a function of what it says, so that it is there once.
 """
@@ -58,6 +59,40 @@ def misconfigured(profile: CapacityProfile, note: str, at: int, identity: str) -
         "regarding": {
             key: value for key, value in _reference(profile, api.CAPACITY_PROFILES).items() if key != "namespace"
         },
+    }
+
+
+def judged(workload: Workload, never: bool, line: str, turn: int, at: int, identity: str) -> dict[str, Any]:
+    """The Event of a change of verdict on what waits, on its job, or on itself where no job controls it.
+
+    ``turn`` counts the changes told of before; without it a verdict that comes back would not be told again. ``at`` in
+    ms.
+    """
+    owner = workload.controller
+    stem = (owner.name if owner else workload.name)[:200].rstrip("-.")
+    digest = hashlib.sha256(f"{workload.uid}/{turn}/{line}".encode()).hexdigest()[:16]
+    itself = _reference(workload, api.WORKLOADS)
+    return {
+        "apiVersion": api.EVENTS.api_version,
+        "kind": api.EVENTS.kind,
+        "metadata": {"name": f"{stem}.{digest}", "namespace": workload.namespace},
+        "eventTime": format_micro(at),
+        "reportingController": f"{api.PREFIX}controller",
+        "reportingInstance": (identity or "controller")[:128],
+        "type": "Warning" if never else "Normal",
+        "reason": api.EVENT_NEVER_FITS if never else api.EVENT_FITS,
+        "action": "JudgeWait",
+        "note": _cut(line),
+        "regarding": itself
+        if owner is None
+        else {
+            "apiVersion": owner.api_version,
+            "kind": owner.kind,
+            "namespace": workload.namespace,
+            "name": owner.name,
+            "uid": owner.uid,
+        },
+        "related": itself,
     }
 
 

@@ -35,6 +35,17 @@ class Metrics:
             ["cluster_queue"],
             registry=registry,
         )
+        self.never_fits = Gauge(
+            "muster_never_fits_workloads",
+            "Workloads that wait and, as queues, quota and pools are now, can never be admitted.",
+            ["cluster_queue"],
+            registry=registry,
+        )
+        self.untold = Counter(
+            "muster_untold_verdicts",
+            "Changes of verdict that got no event, for there were too many.",
+            registry=registry,
+        )
         self.waits = Histogram(
             "muster_admission_wait_seconds",
             "How long gangs waited for admission, by how it ended.",
@@ -84,6 +95,7 @@ class Metrics:
         self.timeouts.labels(cluster_queue)
         self.timed_out.labels(cluster_queue)
         self.overdue.labels(cluster_queue)
+        self.never_fits.labels(cluster_queue)
 
     def watch_reflectors(self, reflectors: Iterable[Reflector[Any]]) -> None:
         self.registry.register(_Reflectors(reflectors))

@@ -1,0 +1,73 @@
+"""The podsets of what waits, packed and shared: most of 20,000 Workloads are alike, and none is read until judged."""
+
+from collections.abc import Iterable
+from typing import Final
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from classifier.api import KUEUE_GROUP
+from classifier.objects import Metadata, PodSet, PodSpec, PodTemplate, Workload
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_DECODER: Final = msgspec.msgpack.Decoder(list[PodSet])
+
+
+class Shape:
+    """Podsets as some Workloads have them. Equal ones are one object while any of those Workloads is kept."""
+
+    __slots__ = ("__weakref__", "_packed")
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+
+    def podsets(self) -> list[PodSet]:
+        return _DECODER.decode(self._packed)
+
+
+class Shapes:
+    """All shapes that are in use."""
+
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[bytes, Shape] = WeakValueDictionary()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, podsets: Iterable[PodSet]) -> Shape | None:
+        """None for podsets that cannot be packed, which nobody can judge either."""
+        try:
+            packed = _ENCODER.encode([_judged(podset) for podset in podsets])
+        except (ValueError, TypeError, OverflowError):
+            return None
+        shape = self._known.get(packed)
+        if shape is None:
+            shape = self._known[packed] = Shape(packed)
+        return shape
+
+
+class Waiting(Workload):
+    """A Workload that waits, as it is kept: with the shape of its podsets in place of them."""
+
+    shape: Shape | None = None
+
+
+def _judged(podset: PodSet) -> PodSet:
+    """Without what is another for each job and bears on no judgement, or no two of them would be alike."""
+    template = podset.template
+    if template is None or template.metadata is None:
+        return podset
+    known = (template.metadata.annotations or {}).items()
+    notes = {key: value for key, value in known if key.partition("/")[0] == KUEUE_GROUP}
+    labels = template.metadata.labels if _looks_at_pods(template.spec) else None
+    metadata = Metadata(labels=labels, annotations=notes or None)
+    return msgspec.structs.replace(podset, template=PodTemplate(metadata=metadata, spec=template.spec))
+
+
+def _looks_at_pods(spec: PodSpec | None) -> bool:
+    """Whether the labels of its pods may matter to where they can stand."""
+    affinity = spec.affinity if spec else None
+    return bool(
+        (spec and spec.topology_spread_constraints)
+        or (affinity and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None))
+    )
