@@ -5,6 +5,7 @@ asked for: a missing one only makes a pod ask for less, which denies nobody.
 """
 
 import asyncio
+import operator
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -45,6 +46,9 @@ class Asking:
         self._monotonic = monotonic
         #: Cohorts that were not there, and until when that is taken for true.
         self._absent: dict[str, float] = {}
+        #: ClusterQueues of which nothing was missing in these parts of the world: a queue may have hundreds of flavors.
+        self._parts: tuple[object, ...] = ()
+        self._whole: set[str] = set()
 
     async def world(self, namespace: str, queue: str, obj: Meta | None = None) -> World:
         """The world for a job in ``queue``. What was found stays in the follower's copy. Raises :class:`Unreadable`."""
@@ -73,6 +77,17 @@ class Asking:
         if cluster_queue is None:
             yield Link(follow.cluster_queues, local_queue.cluster_queue)
             return
+        parts = (world.cluster_queues, world.admission_checks, world.flavors, world.topologies, world.cohorts)
+        if len(parts) != len(self._parts) or any(map(operator.is_not, parts, self._parts)):
+            self._parts, self._whole = parts, set()
+        if cluster_queue.name not in self._whole:
+            links = list(self._behind(world, cluster_queue))
+            if not links:
+                self._whole.add(cluster_queue.name)
+            yield from (link for link in links if not self._known_absent(link))
+
+    def _behind(self, world: World, cluster_queue: ClusterQueue) -> Iterator[Link]:
+        follow = self._following
         for name in cluster_queue.check_names:
             if name not in world.admission_checks:
                 yield Link(follow.checks, name)
@@ -93,8 +108,7 @@ class Asking:
             seen.add(name)
             cohort = world.cohorts.get(name)
             if cohort is None:
-                if self._absent.get(name, 0.0) < self._monotonic():
-                    yield Link(self._following.cohorts, name)
+                yield Link(self._following.cohorts, name)
                 return
             name = cohort.spec.parent_name if cohort.spec else None
 
@@ -126,6 +140,9 @@ class Asking:
         if reflector.put(body) is None:
             raise Unreadable(f"cannot read {kind} {link.name}")
         reflector.nudge()
+
+    def _known_absent(self, link: Link) -> bool:
+        return link.kept is self._following.cohorts and self._absent.get(link.name, 0.0) >= self._monotonic()
 
     def _not_there(self, link: Link) -> None:
         if link.kept is self._following.cohorts:
