@@ -107,6 +107,13 @@ def test_kueue_sees_less_of_a_template_than_its_pods_are() -> None:
         assert container.resources.requests == {"cpu": "1"}
 
 
+def test_kueue_sees_all_that_places_a_pod() -> None:
+    where = {"nodeSelector": {"a": "b"}, "nodeName": "n", "tolerations": [{"key": "c"}], "overhead": {"cpu": "1m"}}
+    (podset,) = podsets(wrapper(component("batch/v1", "Job", {"template": template(affinity={}, **where)})))
+    for field in ("node_selector", "node_name", "tolerations", "overhead", "affinity"):
+        assert getattr(podset.counted_spec, field) == getattr(podset.spec, field) is not None
+
+
 def test_what_the_wrapped_kind_adds_is_for_nodes_alone() -> None:
     scaled = {**RAY, "enableInTreeAutoscaling": True}
     head, *_ = podsets(wrapper(component("ray.io/v1", "RayCluster", scaled)))
@@ -134,6 +141,7 @@ def test_stages_of_components_are_their_own() -> None:
         (component("batch/v1", "Job", {"template": {"spec": {"containers": 5}}}), "Expected `array"),
         (component("example.com/v1", "Thing", {}, ("spec.template", 1)), "spec.template leads to no pod template"),
         (component("example.com/v1", "Thing", {}, ("template.spec[0]", 1)), "leads to no pod template"),
+        (component("example.com/v1", "Thing", {}, (f"template.spec[{'9' * 5000}]", 1)), "leads to no pod template"),
         (component("example.com/v1", "Thing", {"t": template()}, ("template.spec.t", -1)), "replicas is -1"),
         (component("apps/v1", "Deployment", {"replicas": "two", "template": template()}), "is no whole number"),
         (component("ray.io/v1", "RayCluster", {}), "headGroupSpec.template leads to no pod template"),

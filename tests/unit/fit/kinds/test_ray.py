@@ -130,6 +130,11 @@ def test_or_by_a_container_in_the_head() -> None:
     assert workers.path == "/spec/rayClusterSpec/workerGroupSpecs/0/template"
 
 
+def test_a_fault_tolerant_head_has_the_container_in_quota_too() -> None:
+    head = podsets(job(spec(gcsFaultToleranceOptions={}), submissionMode="SidecarMode"))[0]
+    assert asked(head.counted_spec) == [("main", {"cpu": "200m", "memory": "256Mi"}), SUBMITTER]
+
+
 @pytest.mark.parametrize("mode", ["HTTPMode", "InteractiveMode"])
 def test_or_by_nobody(mode: str) -> None:
     assert list(counts(job(submissionMode=mode))) == ["head", "small"]
