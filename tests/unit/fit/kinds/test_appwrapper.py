@@ -108,7 +108,7 @@ def test_kueue_sees_less_of_a_template_than_its_pods_are() -> None:
 
 
 def test_kueue_sees_all_that_places_a_pod() -> None:
-    where = {"nodeSelector": {"a": "b"}, "nodeName": "n", "tolerations": [{"key": "c"}], "overhead": {"cpu": "1m"}}
+    where: Json = {"nodeSelector": {"a": "b"}, "nodeName": "n", "tolerations": [{"key": "c"}], "overhead": {"cpu": "1m"}}
     (podset,) = podsets(wrapper(component("batch/v1", "Job", {"template": template(affinity={}, **where)})))
     for field in ("node_selector", "node_name", "tolerations", "overhead", "affinity"):
         assert getattr(podset.counted_spec, field) == getattr(podset.spec, field) is not None
