@@ -73,6 +73,11 @@ class TestAssignments:
         pair = [demand("x", 1, "a", "b", alike=1), demand("y", 1, "a", "b", alike=1)]
         assert found(*pair, a=2, b=2) == [(("a",), ("a",)), (("a",), ("b",)), (("b",), ("b",))]
 
+    def test_their_order_is_no_dead_end_for_others(self) -> None:
+        other, *pair = demand("x", 1, *"abc"), demand("y", 1, *"abc", alike=1), demand("z", 1, *"abc", alike=1)
+        ways = [(("a",), ("b",), ("c",)), (("b",), ("a",), ("c",)), (("c",), ("a",), ("b",))]
+        assert found(other, *pair, a=1, b=1, c=1) == ways
+
     def test_nor_in_two_groups(self) -> None:
         one = Demand("x", 1, None, {"cpu": 1, GPU: 1}, (("a", "b"), ("g", "h")), (CPU_GROUP, GPU_GROUP), alike=1)
         unordered = {tuple(sorted(each)) for each in found(one, one, a=2, b=2, g=2, h=2)}
