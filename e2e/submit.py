@@ -42,8 +42,17 @@ class Person:
         self._server = server
 
     async def submit(self, job: Document, **params: str) -> Answer:
-        url = self._server + api.JOBS.path(job["metadata"]["namespace"])
-        async with self._session.post(url, json=job, params=params) as answer:
+        return await self.create(api.JOBS, job, **params)
+
+    async def create(self, resource: api.Resource, obj: Document, **params: str) -> Answer:
+        return await self._send("POST", resource.path(obj["metadata"]["namespace"]), obj, params)
+
+    async def replace(self, resource: api.Resource, obj: Document, **params: str) -> Answer:
+        metadata = obj["metadata"]
+        return await self._send("PUT", resource.path(metadata["namespace"], metadata["name"]), obj, params)
+
+    async def _send(self, method: str, path: str, obj: Document, params: dict[str, str]) -> Answer:
+        async with self._session.request(method, self._server + path, json=obj, params=params) as answer:
             # 299 - "text", with quotes and backslashes escaped (RFC 7234 §5.5).
             said = [json.loads(w.split(" ", 2)[2]) for w in answer.headers.getall("Warning", [])]
             return Answer(answer.status, said, await answer.json())
