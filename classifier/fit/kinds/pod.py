@@ -9,6 +9,7 @@ from typing import Final
 from classifier import api
 from classifier.fit.gang import GangError, Podset, Runtimes, Unresolved
 from classifier.fit.kinds.common import MAX_INT32, gang, podset
+from classifier.fit.kinds.created import as_created
 from classifier.fit.kinds.role import role_of
 from classifier.objects import Pod, PodGroup, PodSpec, PodTemplate
 
@@ -52,8 +53,10 @@ def pod_group_podsets(group: PodGroup, runtimes: Runtimes) -> list[Podset]:
 def _podset(name: str, count: int, pod: Pod, sure: int | None = None, least: int | None = None) -> Podset:
     """The pod itself is the template: the pointer to it is empty."""
     template = PodTemplate(metadata=pod.metadata, spec=pod.spec or PodSpec())
+    created = as_created(template.spec or PodSpec())
+    counted = None if created is template.spec else PodTemplate(metadata=pod.metadata, spec=created)
     few = least if sure is None else sure
-    return podset(name, count, template, pod.namespace, "", min_count=few, least=least)
+    return podset(name, count, template, pod.namespace, "", min_count=few, least=least, counted=counted)
 
 
 def _group_of(pod: Pod) -> str | None:
