@@ -8,6 +8,8 @@ fits when one does both. Nothing here relies on which of them Kueue would find.
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from classifier.fit import advice, domain
 from classifier.fit.budget import OverBudget
 from classifier.fit.finding import BEST_FIRST, GOOD, Finding, unknown, worst
@@ -148,8 +150,11 @@ class _Best:
     def _advise(self, assignment: Assignment) -> None:
         assert self.found is not None
         stages = _stages((seat, (self._hearing.choice(n),)) for seat, n in zip(self._seats, assignment, strict=True))
-        notes = advice.of_promise(stages, self.found.gang, self._hearing)
-        self.found = self.found._replace(notes=tuple(notes), pools=advice.told_pools(stages))
+        gang, each = self.found.gang, self.found.podsets
+        notes = advice.of_promise(stages, gang, self._hearing)
+        if len(stages) == 1 and isinstance(gang.needs, int):
+            each = _adding_up(each, gang.needs)
+        self.found = Found(gang, each, tuple(notes), advice.told_pools(stages))
 
     @property
     def _outcome(self) -> Outcome | None:
@@ -242,6 +247,22 @@ def _of_stages(stages: Sequence[Finding], nothing: Finding) -> Finding:
         (one for one in stages if one.outcome is bad.outcome),
         key=lambda one: one.needs if isinstance(one.needs, int) else 0,
     )
+
+
+def _adding_up(each: Sequence[Finding], nodes: int) -> list[Finding]:
+    """With what each podset adds to the gang's nodes: whoever needs few stands on those of the others."""
+    found = list(each)
+    over = sum(map(_nodes, each)) - nodes
+    for at in sorted(range(len(each)), key=lambda at: (_nodes(each[at]), at)):
+        less = min(over, _nodes(each[at]))
+        if less > 0:
+            found[at] = msgspec.structs.replace(each[at], needs=_nodes(each[at]) - less)
+            over -= less
+    return found
+
+
+def _nodes(one: Finding) -> int:
+    return one.needs if isinstance(one.needs, int) else 0
 
 
 def _rank(gang: Finding) -> tuple[int, int]:

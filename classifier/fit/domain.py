@@ -127,14 +127,12 @@ def promise(seated: Sequence[Seated], gang: Finding, hearing: Hearing) -> Findin
 
 
 def by_topology(seated: Sequence[Seated], good: Finding) -> Finding:
-    """A promise, as far as Kueue's own placement keeps it where a flavor has a topology: it counts pods as quota does,
-    and only nodes that stand, unless a ProvisioningRequest brings more before it looks."""
-    for seat, choices in seated:
+    """A promise, as far as Kueue's own placement keeps it where a flavor has a topology: it counts only nodes that
+    stand, unless a ProvisioningRequest brings more before it looks."""
+    for _, choices in seated:
         for choice in choices:
             if choice.topology is None or good.outcome not in GOOD:
                 continue
-            if not seat.reading.counts_alike:
-                return unknown(f"Kueue places {seat.podset.name} by what it counts of quota, which is more", "topology")
             if good.outcome is Outcome.FITS_AFTER_SCALE_UP and not choice.provisioned:
                 return unknown(
                     f"flavor {choice.topology} is placed by topology on nodes that stand, and no ProvisioningRequest "

@@ -59,7 +59,7 @@ class Table:
 def floor(seated: Sequence[Seated], hearing: Hearing) -> Floor:
     """Raises OverBudget."""
     choices = {choice.flavors: choice for _, some in seated for choice in some}
-    resources = frozenset(resource for seat, _ in seated for resource in seat.reading.requests)
+    resources = frozenset(resource for seat, _ in seated for resource in seat.reading.requests_at_most)
     kept: dict[Hashable, tuple[int, Floor]] = hearing.sort("floors")
     key = (tuple(choices), resources, hearing.keys)
     return hearing.budget.recall(kept, key, lambda: _lay(list(choices.values()), resources, hearing))
@@ -280,7 +280,7 @@ def _packable(name: str, seat: Seat, bins: frozenset[int], *, surely: bool) -> P
     return Part(
         name=name,
         count=podset.count if surely else podset.fewest,
-        requests=reading.requests,
+        requests=reading.requests_at_most if surely else reading.requests,
         bins=bins,
         alone=reading.alone,
         ports=reading.ports_maybe if surely else reading.ports,

@@ -32,6 +32,7 @@ from classifier.quantity import MAX_INT64
 
 #: Stands for the podset's name in what is kept for all podsets of a shape.
 WHO: Final = "\0"
+_BY_LIMIT_RANGE: Final = ("cpu", "memory", "ephemeral-storage")
 _ENCODER: Final = msgspec.json.Encoder()
 
 
@@ -53,8 +54,11 @@ class Reading:
     template: PodSpec
     spec: PodSpec
     effort: Effort
-    #: What one pod takes of a node; of the queue's quota; and of that without what Kueue may count less of.
+    #: What one pod takes of a node: at least, for a proof; at most, for a promise (a LimitRange adds to the pod what it
+    #: lacks, and placement by topology counts as quota does). Of the queue's quota; and of that without what Kueue may
+    #: count less of.
     requests: Amounts = field(default_factory=dict)
+    requests_at_most: Amounts = field(default_factory=dict)
     quota: Amounts = field(default_factory=dict)
     quota_surely: Amounts = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
@@ -71,11 +75,6 @@ class Reading:
     #: The RuntimeClass that is named and surely not there: every pod would be refused.
     lacks: str | None = None
     error: str | None = None
-
-    @property
-    def counts_alike(self) -> bool:
-        """Whether Kueue counts no more of any resource than kube-scheduler."""
-        return all(value <= self.requests.get(name, 0) for name, value in self.quota.items())
 
     @property
     def resources(self) -> tuple[frozenset[str], ...]:
@@ -118,6 +117,7 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
         template=podset.counted_spec,
         spec=spec,
         requests=requests,
+        requests_at_most=_at_most(requests, quota),
         quota=quota,
         quota_surely={name: value for name, value in quota.items() if name not in counted.doubtful},
         groups=groups,
@@ -133,6 +133,12 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
         scalable=MAX_INT64 // max(1, *counted.amounts.values()) if counted.amounts else MAX_INT64,
         lacks=lacks,
     )
+
+
+def _at_most(requests: Amounts, quota: Amounts) -> Amounts:
+    """Of what a LimitRange may say; other resources Kueue may have exchanged for some that no node has."""
+    more = {name: quota[name] for name in _BY_LIMIT_RANGE if quota.get(name, 0) > requests.get(name, 0)}
+    return requests | more if more else requests
 
 
 def _groups(queue: ClusterQueue, counted: Counted, terms: Terms) -> tuple[tuple[Group, ...], tuple[str, ...]]:

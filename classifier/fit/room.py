@@ -46,11 +46,21 @@ class Room:
         return (self.sure or 0) if self.match is Match.YES else 0
 
 
-def room(requests: Amounts, one_per_node: bool, pool: Pool, match: Match, why: str, *, foreign: bool = False) -> Room:
+def room(
+    requests: Amounts,
+    at_most: Amounts,
+    one_per_node: bool,
+    pool: Pool,
+    match: Match,
+    why: str,
+    *,
+    foreign: bool = False,
+) -> Room:
+    """``requests`` are what a pod takes at least, ``at_most`` what it may take."""
     most, limit = _most(requests, pool)
     if one_per_node and (most is None or most > 1):
         most, limit = 1, Limit(None, 1, 1, pool.source)
-    sure, missing = _sure(requests, pool)
+    sure, missing = _sure(at_most, pool)
     if one_per_node and sure is not None:
         sure = min(sure, 1)
     return Room(pool, match, most, limit, sure, why or missing, foreign)

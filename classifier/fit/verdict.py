@@ -21,7 +21,9 @@ class Outcome(StrEnum):
 
 
 class PodSetVerdict(msgspec.Struct, frozen=True, kw_only=True, rename={"age_seconds": "ageSeconds"}):
-    """One podset. ``needs`` against ``limit`` is the one number that binds: canonical quantities, nodes plain ints."""
+    """One podset. ``needs`` against ``limit`` is the one number that binds: canonical quantities, nodes plain ints.
+
+    Of a gang that fits ``needs`` are the nodes that the podset adds to those of the others."""
 
     name: str
     count: int

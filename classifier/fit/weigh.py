@@ -49,7 +49,9 @@ def see_rooms(reading: Reading, choice: Choice, ground: Sequence[Ground], recent
         match, why, foreign = _match(reading, place, held)
         if match is Match.NO and _refuted(reading, place, budget):
             match, why = Match.UNKNOWN, f"nodes of pool {pool.name} differ in labels from its profile"
-        rooms.append(room(reading.requests, reading.alone, pool, match, why, foreign=foreign and match is Match.NO))
+        at_most = reading.requests_at_most
+        foreign = foreign and match is Match.NO
+        rooms.append(room(reading.requests, at_most, reading.alone, pool, match, why, foreign=foreign))
     usable = [one for one in rooms if one.usable]
     offers = tuple((one.usable, promised(one.pool, recent)) for one in usable)
     return Rooms(
@@ -203,7 +205,7 @@ def _promise(podset: Podset, reading: Reading, choice: Choice, seen: Rooms, rece
     if reading.doubt is not None:
         return unknown(f"{podset.name} {reading.doubt}")
     if seen.held < podset.count:
-        return unknown(_why_not_sure(podset, choice, seen, recent).replace(WHO, podset.name))
+        return unknown(_why_not_sure(podset, reading, choice, seen, recent).replace(WHO, podset.name))
     needed = nodes_needed(podset.count, seen.offers)
     return Finding(
         outcome=Outcome.FITS if seen.ready >= podset.count else Outcome.FITS_AFTER_SCALE_UP,
@@ -220,7 +222,7 @@ def _promise(podset: Podset, reading: Reading, choice: Choice, seen: Rooms, rece
     )
 
 
-def _why_not_sure(podset: Podset, choice: Choice, seen: Rooms, recent: bool) -> str:
+def _why_not_sure(podset: Podset, reading: Reading, choice: Choice, seen: Rooms, recent: bool) -> str:
     if seen.most is not None and seen.most < podset.count:
         return f"room for {seen.most} of {podset.count} pods; the queue may start as few as {podset.fewest}"
     for one in seen.rooms:
@@ -231,6 +233,8 @@ def _why_not_sure(podset: Podset, choice: Choice, seen: Rooms, recent: bool) -> 
             return f"pool {one.pool.name} does not say its maximum"
     if not recent and any(one.usable and one.pool.max_nodes != one.pool.declared_nodes for one in seen.rooms):
         return "gang fits only with nodes that were not seen lately"
+    if reading.requests_at_most is not reading.requests:
+        return f"pods of {WHO} may take more than they request, by a LimitRange or as Kueue counts"
     return f"live nodes of flavor {choice.name} are larger than declared, which has room for {seen.held} pods"
 
 

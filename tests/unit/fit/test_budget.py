@@ -8,6 +8,7 @@ import pytest
 
 from classifier.fit import Outcome, Verdict, World, judge
 from classifier.fit.budget import STEPS, Budget, OverBudget
+from classifier.objects import JobSet
 from tests.builders import (
     GPU,
     GPU_NODE,
@@ -22,6 +23,8 @@ from tests.builders import (
     node,
     profile,
 )
+from tests.unit.fit.gangs import gang as together
+from tests.unit.fit.gangs import part
 
 HOSTNAME = "kubernetes.io/hostname"
 OVER = f"main asks too much of its nodes to be judged in time: over {STEPS} steps"
@@ -95,6 +98,13 @@ def strays(count: int) -> World:
     return gpu_world(flavor(), *members(count, agentpool="elsewhere"), profile=gpu_profile())
 
 
+def many_podsets(count: int, pods: int, gpus: int = 1) -> JobSet:
+    """All of them different."""
+    return together(
+        *(part(f"p{i}", pods, {"cpu": f"{i + 1}", GPU: gpus, "memory": f"{i + 1}Gi"}) for i in range(count))
+    )
+
+
 HOSTILE: dict[str, tuple[JobBuilder, World]] = {
     "terms against nodes": (choosing(1000, keys=5), complete(*carrying(300, 5))),
     "terms of many keys against nodes": (choosing(2000, keys=400), complete(*carrying(40, 400))),
@@ -107,9 +117,9 @@ HOSTILE: dict[str, tuple[JobBuilder, World]] = {
 }
 
 
-def calls(built: JobBuilder, world: World) -> tuple[int, Verdict]:
+def calls(built: JobBuilder | JobSet, world: World) -> tuple[int, Verdict]:
     """Python functions called and resumed by one judgement, once the world is worked out."""
-    obj, count = built.done(), 0
+    obj, count = built if isinstance(built, JobSet) else built.done(), 0
 
     def seen(frame: FrameType, event: str, arg: Any) -> None:
         nonlocal count
@@ -180,3 +190,26 @@ def test_work_is_paid_for_before_it_is_done() -> None:
     budget.glance(16)
     with pytest.raises(OverBudget):
         budget.glance(1)
+
+
+@pytest.mark.parametrize(
+    ("built", "world"),
+    [
+        (many_podsets(18, 2), many_flavors(100)),
+        (many_podsets(18, 7), many_flavors(2)),
+        (many_podsets(18, 2, gpus=5), many_flavors(9)),
+        (many_podsets(6, 3, gpus=3), many_flavors(3)),
+    ],
+)
+def test_gangs_of_many_podsets_cost_no_more_and_are_judged_alike_warm_and_cold(built: JobSet, world: World) -> None:
+    work, verdict = calls(built, world)
+    assert work < 5 * STEPS
+    assert judge(built, world, now=0) == verdict
+    world.profiles = list(world.profiles)
+    assert judge(built, world, now=0) == verdict
+
+
+def test_a_gang_in_too_many_ways_is_unknown_or_proven_at_once() -> None:
+    """Each of 18 podsets may get any of 9 flavors, and no two find room in one."""
+    found = judge(many_podsets(18, 2, gpus=8), many_flavors(9), now=0)
+    assert found.outcome in (Outcome.UNKNOWN, Outcome.NEVER_FITS)

@@ -76,6 +76,12 @@ def test_the_gang_is_bound_by_nodes_though_each_podset_fits() -> None:
     ]
 
 
+def test_of_a_gang_that_fits_podsets_tell_the_nodes_that_they_add() -> None:
+    """Together they are the gang's: a head beside a worker adds none."""
+    found = verdict(gang(part("head", 1, {"cpu": 4}), part("work", 2, {GPU: 8})))
+    assert [(one.name, one.needs) for one in found.pod_sets] == [("head", 0), ("work", 2)]
+
+
 def test_podsets_that_never_run_at_once_do_not_share_nodes() -> None:
     prepare, train = part("prepare", 2, {GPU: 8}), part("train", 2, {GPU: 8})
     assert verdict(gang(prepare, train)).outcome is NEVER

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from classifier.fit import Outcome, Supply, Verdict, World, judge
+from classifier.objects import Node
 from tests.builders import (
     GPU,
     GPU_NODE,
@@ -153,3 +154,24 @@ def test_the_larger_of_two_alike_counts_in_a_proof_the_smaller_in_a_promise(pods
     asks = job().queue("gpu").pods(pods)
     assert judge(asks.requests({"cpu": 65}).done(), cluster, now=0).outcome is outcome
     assert judge(asks.requests({"cpu": 64}).done(), cluster, now=0).outcome is (NEVER if pods > 2 else FITS)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.dictionaries(st.sampled_from("abcdefgh"), strays, max_size=8), min_size=1, max_size=4), st.data())
+def test_what_is_brought_up_to_date_is_what_would_be_worked_out_anew(
+    states: list[dict[str, Stray]], data: st.DataObject
+) -> None:
+    """One world after the other, by nodes that come, go and change: the same verdicts, word for word."""
+    told = profile().closed().mode("Enforce").pool("pool", 1, labels={"rack": "r1"})
+    kept = gpu_world(flavor().node_labels(sku="gpu"), profile=told)
+    built: dict[tuple[str, Stray], Node] = {}
+    for state in states:
+        for name, stray in state.items():
+            built.setdefault((name, stray), stray.built(name).done())
+        kept.nodes = [built[name, stray] for name, stray in state.items()]
+        for one in data.draw(st.lists(st.sampled_from(kept.nodes))) if kept.nodes else []:
+            kept.supply.look(one)
+        for pods in (1, 3, 9):
+            anew = gpu_world(flavor().node_labels(sku="gpu"), profile=told)
+            anew.nodes = list(reversed(kept.nodes))
+            assert gpus(pods, kept, 1) == gpus(pods, anew, 1)
