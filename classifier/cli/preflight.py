@@ -174,7 +174,8 @@ def _lines(job: Meta, verdict: Verdict, *, several: bool, wide: bool) -> Iterato
     if verdict.advice and verdict.advice not in verdict.line:
         yield f"  tip: {verdict.advice}"
     for warning in verdict.warnings:
-        yield f"  warning: {warning}"
+        if warning.removesuffix("…") not in verdict.line:
+            yield f"  warning: {warning}"
     if wide and verdict.pod_sets:
         header = ("PODSET", "COUNT", "VERDICT", "BINDING", "POOL", "FLAVOR", "RESOURCE", "NEEDS", "LIMIT", "SOURCE")
         rows = [

@@ -69,6 +69,12 @@ def test_never_fits_is_worse_than_unknown(muster: Muster, write: Write, world: s
     assert muster("preflight", "-f", write("unsure.yaml", unsure), "--with", world).code == 4
 
 
+def test_a_sentence_is_said_once(muster: Muster, write: Write, world: str) -> None:
+    unsure = gang("unsure", labels={"kueue.x-k8s.io/queue-name": "no-such-queue"})
+    ran = muster("preflight", "-f", write("unsure.yaml", unsure), "--with", world)
+    assert ran.out.count("no-such-queue is not found") == 1
+
+
 def test_defaults_of_the_api_server_are_assumed(muster: Muster, write: Write, world: str) -> None:
     job = gang()
     del job["spec"]["parallelism"], job["spec"]["completions"], job["spec"]["suspend"]
