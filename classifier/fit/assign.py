@@ -100,6 +100,13 @@ def _together(seats: Sequence[Seat], hearing: Hearing, steps: int) -> Found:
         for seat in seats
         if seat.reading.content_fault is not None
     ]
+    best = _Best(seats, hearing)
+    try:
+        first = best.first()
+    except OverBudget:
+        first = best.found = None
+    if first is not None:
+        return first._replace(gang=worst([first.gang, *faults]))
     demands = [seat.demand(whole=False) for seat in seats]
     short = impossible(demands, hearing.potential)
     if short is not None:
@@ -107,7 +114,6 @@ def _together(seats: Sequence[Seat], hearing: Hearing, steps: int) -> Found:
         named = set((short.podset or "").split(", "))
         each = [found if seat.podset.name in named else _first(seat, steps) for seat in seats]
         return Found(worst([found, *faults]), each)
-    best = _Best(seats, hearing)
     try:
         best.search(demands)
     except OverBudget:
@@ -125,6 +131,26 @@ class _Best:
         self._seats = seats
         self._hearing = hearing
         self.found: Found | None = None
+
+    def first(self) -> Found | None:
+        """Without a search, Kueue's first flavors for all: most gangs fit there. Raises OverBudget."""
+        if any(seat.counts_less or (seat.podset.topology and seat.podset.topology.group) for seat in self._seats):
+            return None
+        used: dict[tuple[str, str], int] = {}
+        for seat in self._seats:
+            for names, asked in zip(seat.options, seat.reading.quota_by_group, strict=True):
+                for resource, amount in asked:
+                    key = names[0], resource
+                    used[key] = used.get(key, 0) + seat.podset.count * amount
+        if any(amount > self._hearing.potential(*key) for key, amount in used.items()):
+            return None
+        assignment = tuple(tuple(names[0] for names in seat.options) for seat in self._seats)
+        self._take(self._try(assignment, None))
+        if self._outcome not in GOOD:
+            self.found = None
+            return None
+        self._advise(assignment)
+        return self.found
 
     def search(self, demands: Sequence[Demand]) -> None:
         """Raises OverBudget."""

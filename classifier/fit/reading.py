@@ -62,6 +62,8 @@ class Reading:
     quota: Amounts = field(default_factory=dict)
     quota_surely: Amounts = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
+    #: By group, what one pod takes of it, where it is more than nothing.
+    quota_by_group: tuple[tuple[tuple[str, int], ...], ...] = ()
     uncovered: tuple[str, ...] = ()
     asked: frozenset[str] = frozenset()
     alone: bool = False
@@ -121,6 +123,10 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
         quota=quota,
         quota_surely={name: value for name, value in quota.items() if name not in counted.doubtful},
         groups=groups,
+        quota_by_group=tuple(
+            tuple((name, value) for name, value in quota.items() if value > 0 and name in group.resources)
+            for group in groups
+        ),
         uncovered=uncovered,
         effort=effort,
         asked=frozenset(asked_labels(spec)),
