@@ -14,6 +14,7 @@ from e2e.oracle.case import CASE
 from e2e.oracle.sight import Sight
 
 PARALLEL: Final = 16
+IMAGE: Final = "example.com/any:1"
 _KUEUE: Final = "kueue.x-k8s.io/"
 
 
@@ -77,7 +78,9 @@ def _spec(spec: Document, assignment: Document, flavors: dict[str, Document]) ->
         selector |= flavor.get("nodeLabels") or {}
         tolerations += flavor.get("tolerations") or ()
     made = {key: value for key, value in spec.items() if key != "schedulingGates"}
-    return {**made, "nodeSelector": selector, "tolerations": tolerations}
+    # Of the submitter beside a Ray head Kueue knows what it asks for, and KubeRay the image.
+    containers = [{"image": IMAGE, **container} for container in spec["containers"]]
+    return {**made, "containers": containers, "nodeSelector": selector, "tolerations": tolerations}
 
 
 def _foreign(keys: dict[str, str] | None) -> dict[str, str]:
