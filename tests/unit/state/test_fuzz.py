@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from tests.fuzz import __main__ as fuzz
-from tests.fuzz.run import Failure, block, broken
+from tests.fuzz.blocks import Failure
+from tests.fuzz.run import block, broken
 from tests.fuzz.shrink import shrink, smallest
 from tests.graphs import heap_laws, laws
 from tests.graphs.graph import Graph
