@@ -39,9 +39,16 @@ def of_promise(stages: Sequence[Sequence[Seated]], gang: Finding, hearing: Heari
         if domain.bound(stage, hearing):
             text = domain.scatters(stage, gang, hearing)
             found += [text] if text is not None else []
+    apart = (seat.reading.alone or seat.reading.ports for stage in stages for seat, some in stage if _by_topology(some))
+    if any(apart):
+        found.append("placement by topology is blind to host ports and anti-affinity: pods may be put side by side")
     if gang.tight:
         found.append("tight packing: kube-scheduler or the autoscaler, which place greedily, may not find it")
     return found
+
+
+def _by_topology(choices: Iterable[Choice]) -> bool:
+    return any(choice.topology is not None for choice in choices)
 
 
 def _one_group(seated: Sequence[Seated], requests: Requests, hearing: Hearing) -> str | None:

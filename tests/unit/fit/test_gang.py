@@ -3,7 +3,7 @@
 import pytest
 
 from classifier.fit import Outcome, Verdict, World, judge
-from classifier.objects import JobSet
+from classifier.objects import ContainerPort, JobSet
 from tests.builders import (
     GPU,
     ProfileBuilder,
@@ -11,6 +11,7 @@ from tests.builders import (
     flavor,
     gpu_profile,
     gpu_world,
+    kueue_config,
     node,
     profile,
     topology,
@@ -205,6 +206,35 @@ def test_a_podset_that_needs_one_domain_is_held_against_the_largest() -> None:
     assert found.reason == "gang needs 3 node(s) in one domain of rack (max 2)"
     assert verdict(near(2, "kubernetes.io/hostname"), cluster).denied
     assert verdict(near(3), placed(racks(("r1", 3)))).outcome is GROWS
+
+
+def test_placement_by_topology_that_is_blind_to_ports_is_told() -> None:
+    cluster = placed(racks(("r1", 2)))
+    assert verdict(near(2), cluster).warnings == []
+    alone = gang(part("work", 2, {GPU: 8}, {"kueue.x-k8s.io/podset-required-topology": "rack"}, hostNetwork=True))
+    raw = alone.spec.replicated_jobs[0].template.spec.template.spec.containers[0]  # type: ignore[union-attr,index]
+    raw.ports = [ContainerPort(container_port=80)]
+    assert [text[:43] for text in verdict(alone, cluster).warnings] == ["placement by topology is blind to host port"]
+
+
+def test_placement_by_topology_counts_nodes_that_stand_where_nobody_brings_more() -> None:
+    tree = flavor().node_labels(agentpool="gpupool")
+    tree.spec["topologyName"] = "tree"
+    queue = cluster_queue().group(RESOURCES, "a100-scale")
+    told = racks(("r1", 2))
+    one, two = (node(name, agentpool="gpupool", rack="r1") for name in "ab")
+    levels = topology("tree", "rack", "kubernetes.io/hostname")
+    assert verdict(near(2), gpu_world(tree, levels, queue, one, profile=told)).outcome is UNKNOWN
+    assert verdict(near(2), gpu_world(tree, levels, queue, one, two, profile=told)).outcome is Outcome.FITS
+    assert verdict(near(2), gpu_world(tree, levels, queue, profile=told)).outcome is Outcome.MISCONFIGURED
+
+
+@pytest.mark.parametrize("config", [None, "featureGates: {TopologyAwareScheduling: false}"])
+def test_no_topology_proves_anything_where_kueue_may_not_look_at_it(config: str | None) -> None:
+    cluster = placed(racks(("r1", 2), ("r2", 1)))
+    cluster.kueue_config = kueue_config(config).done() if config is not None else None
+    found = verdict(near(3), cluster)
+    assert found.outcome is (GROWS if config else UNKNOWN)
 
 
 def test_domains_nobody_declared_prove_nothing() -> None:
