@@ -100,13 +100,18 @@ def _amounts(quantities: dict[str, str]) -> Amounts:
 
 def quota_as_kueue(sight: Sight, verdict: Verdict) -> Iterator[str]:
     """What never fits for quota is not reserved, and Kueue's words say why; what fits is reserved."""
-    if verdict.outcome in FITS and not sight.reserved:
+    if verdict.outcome in FITS and not sight.reserved and not _may_miss(sight):
         yield f"{verdict.outcome}, but Kueue does not reserve: {sight.words}"
     if verdict.outcome is Outcome.NEVER_FITS and verdict.binding == "quota":
         if sight.reserved:
             yield f"never fits for quota, but Kueue reserves: {verdict.line}"
         elif not any(words in sight.words for words in BEFORE_QUOTA) and "maximum capacity" not in sight.words:
             yield f"never fits for quota, but Kueue speaks of something else: {sight.words} (ours: {verdict.line})"
+
+
+def _may_miss(sight: Sight) -> bool:
+    """Of three podsets that need different flavors Kueue, which does not turn back, may never find the choice."""
+    return sight.case.choices > 1 and any(len(_podsets(workload)) > 2 for workload in sight.workloads)
 
 
 def misconfigured_as_kueue(sight: Sight, verdict: Verdict) -> Iterator[str]:

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeVar
 
 import msgspec
-import yaml
 
 from classifier import api
 from classifier.cluster.client import ApiError
@@ -55,20 +54,19 @@ class Stage:
             if document["kind"] == "ResourceFlavor"
         }
         self._played: set[str] = set()
-        config = yaml.safe_load((cluster.folder / "kueue.yaml").read_bytes())
-        #: Kueue's configuration where an installation keeps it.
+        #: Kueue's configuration, as the cluster holds it too.
         self.config: Document = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": "kueue-manager-config", "namespace": kueue.NAMESPACE},
-            "data": {"controller_manager_config.yaml": yaml.safe_dump(config)},
+            "metadata": {"name": kueue.CONFIG, "namespace": kueue.NAMESPACE},
+            "data": {"controller_manager_config.yaml": (cluster.folder / "kueue.yaml").read_text()},
         }
 
     # --- before -----------------------------------------------------------------------------------------------
 
     async def build(self) -> None:
         """Everything but the jobs; returns when every queue runs."""
-        await self.cluster.applier.apply([*surroundings(), self.config])
+        await self.cluster.applier.apply(surroundings())
         # Created, not applied: there are thousands, and that costs the server a third.
         await self._each([document for case in self.cases for document in case.world], self._create)
         names = {case.name for case in self.cases}
