@@ -85,9 +85,9 @@ def trim_workload(workload: Workload, shapes: Shapes) -> Workload:
     spec = workload.spec
     if spec is not None and spec.pod_sets is not None:
         if waits(workload):
-            fields = {name: getattr(workload, name) for name in workload.__struct_fields__}
-            workload = Waiting(**fields, shape=shapes.of(spec.pod_sets))
-        workload.spec = msgspec.structs.replace(spec, pod_sets=None)
+            shape = shapes.of(spec.pod_sets)
+            workload = Waiting(metadata=workload.metadata, spec=spec, status=workload.status, shape=shape)
+        spec.pod_sets = None
     trimmed: Workload = _trim(workload)
     return trimmed
 

@@ -1,6 +1,5 @@
 """The podsets of what waits, packed and shared: most of 20,000 Workloads are alike, and none is read until judged."""
 
-from collections.abc import Iterable
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -34,10 +33,12 @@ class Shapes:
     def __len__(self) -> int:
         return len(self._known)
 
-    def of(self, podsets: Iterable[PodSet]) -> Shape | None:
-        """None for podsets that cannot be packed, which nobody can judge either."""
+    def of(self, podsets: list[PodSet]) -> Shape | None:
+        """Their shape; what it leaves out is gone from them. None for what cannot be packed, nor judged either."""
         try:
-            packed = _ENCODER.encode([_judged(podset) for podset in podsets])
+            for podset in podsets:
+                _leave_out(podset.template)
+            packed = _ENCODER.encode(podsets)
         except (ValueError, TypeError, OverflowError):
             return None
         shape = self._known.get(packed)
@@ -52,16 +53,14 @@ class Waiting(Workload):
     shape: Shape | None = None
 
 
-def _judged(podset: PodSet) -> PodSet:
-    """Without what is another for each job and bears on no judgement, or no two of them would be alike."""
-    template = podset.template
+def _leave_out(template: PodTemplate | None) -> None:
+    """What is another for each job and bears on no judgement, or no two of them would be alike."""
     if template is None or template.metadata is None:
-        return podset
-    known = (template.metadata.annotations or {}).items()
-    notes = {key: value for key, value in known if key.partition("/")[0] == KUEUE_GROUP}
-    labels = template.metadata.labels if _looks_at_pods(template.spec) else None
-    metadata = Metadata(labels=labels, annotations=notes or None)
-    return msgspec.structs.replace(podset, template=PodTemplate(metadata=metadata, spec=template.spec))
+        return
+    notes, labels = template.metadata.annotations, template.metadata.labels
+    if notes:
+        notes = {key: value for key, value in notes.items() if key.partition("/")[0] == KUEUE_GROUP}
+    template.metadata = Metadata(labels=labels if _looks_at_pods(template.spec) else None, annotations=notes or None)
 
 
 def _looks_at_pods(spec: PodSpec | None) -> bool:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from classifier import api
 from classifier.cluster.client import ApiError, Client, Unreachable
-from classifier.fit import Outcome, Verdict
+from classifier.fit import Outcome
 from classifier.objects import Workload
 from controller import events
 from controller.bucket import TokenBucket
@@ -53,16 +53,16 @@ class Telling:
         self._identity = identity
         self._bucket = TokenBucket(RATE, BURST, monotonic)
         self._told: dict[str, _Told] = {}
-        self._queued: dict[str, Verdict] = {}
+        self._queued: dict[str, tuple[Outcome, str]] = {}
         self._some = asyncio.Event()
         self._full = False
 
-    def look(self, key: str, verdict: Verdict) -> None:
+    def look(self, key: str, outcome: Outcome, line: str) -> None:
         """The verdict on ``key`` as of now: whether it is told depends on what was told last."""
-        if not self._worth(key, verdict):
+        if not self._worth(key, outcome, line):
             self._queued.pop(key, None)
         elif key in self._queued or len(self._queued) < ROOM:
-            self._queued[key] = verdict
+            self._queued[key] = outcome, line
             self._some.set()
         else:
             self._metrics.untold.inc()
@@ -85,31 +85,31 @@ class Telling:
             await self._bucket.take()
             if self._queued:
                 key = next(iter(self._queued))
-                await self._tell(key, self._queued.pop(key))
+                await self._tell(key, *self._queued.pop(key))
 
     def _last(self, key: str) -> _Told | None:
         workload, told = self._workloads.get(key), self._told.get(key)
         return told if workload is not None and told is not None and told.uid == workload.uid else None
 
-    def _worth(self, key: str, verdict: Verdict) -> bool:
+    def _worth(self, key: str, outcome: Outcome, line: str) -> bool:
         """A proof that was not told yet, or that one that was told holds no longer. In doubt nothing is said."""
         told = self._last(key)
-        if verdict.outcome is Outcome.NEVER_FITS:
-            return told is None or told.line != verdict.line
-        return verdict.outcome in _FITS and told is not None and told.never
+        if outcome is Outcome.NEVER_FITS:
+            return told is None or told.line != line
+        return outcome in _FITS and told is not None and told.never
 
-    async def _tell(self, key: str, verdict: Verdict) -> None:
+    async def _tell(self, key: str, outcome: Outcome, line: str) -> None:
         workload = self._workloads.get(key)
         if workload is None:
             return
-        told, never = self._last(key), verdict.outcome is Outcome.NEVER_FITS
+        told, never = self._last(key), outcome is Outcome.NEVER_FITS
         turn = told.turn + 1 if told is not None else 0
-        self._told[key] = _Told(workload.uid, never, verdict.line, turn)
+        self._told[key] = _Told(workload.uid, never, line, turn)
         if never:
-            log.warning("it waits and can never be admitted", extra={"workload": key, "verdict": verdict.line})
+            log.warning("it waits and can never be admitted", extra={"workload": key, "verdict": line})
         else:
-            log.info("it can be admitted after all", extra={"workload": key, "verdict": verdict.line})
-        event = events.judged(workload, never, verdict.line, turn, self._client.time.now(), self._identity)
+            log.info("it can be admitted after all", extra={"workload": key, "verdict": line})
+        event = events.judged(workload, never, line, turn, self._client.time.now(), self._identity)
         try:
             await self._client.request("POST", api.EVENTS.path(workload.namespace), body=event)
         except ApiError as error:

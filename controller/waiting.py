@@ -2,20 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from classifier import api, scope
-from classifier.fit import Verdict, why_not_judged_waiting
+from classifier.fit import Outcome, why_not_judged_waiting
 from classifier.objects import Meta, Metadata, OwnerReference, Workload, WorkloadSpec
 from controller.shapes import Shape, Waiting
+
+#: Conditions in which Kueue looks for quota no more.
+_NO_MORE: Final = (api.QUOTA_RESERVED, api.FINISHED)
 
 
 def waits(workload: Workload) -> bool:
     """Whether Kueue looks for quota for it, here and for all of it."""
+    conditions = (workload.status.conditions if workload.status else None) or ()
     return (
         workload.active
-        and not workload.is_true(api.QUOTA_RESERVED)
-        and not workload.is_true(api.FINISHED)
+        and not any(one.type in _NO_MORE and one.status == "True" for one in conditions)
         and why_not_judged_waiting(workload) is None
     )
 
@@ -34,11 +37,12 @@ class Alike(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Kind:
-    """Workloads that are alike, by their keys, and the verdict on all of them."""
+    """Workloads that are alike, by their keys, and the verdict on all of them: None while there is none."""
 
     alike: Alike
     keys: set[str] = field(default_factory=set)
-    verdict: Verdict | None = None
+    outcome: Outcome | None = None
+    line: str = ""
 
     def workload(self) -> Workload:
         """One like them, to be judged."""

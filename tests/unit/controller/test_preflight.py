@@ -1,11 +1,13 @@
 """What already waits is judged again: shown as a figure, told once a change of verdict, and never written to."""
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from classifier import api
+from classifier.cluster.following import Following
 from classifier.fit import judge_waiting
 from controller import preflight as module
 from tests.apiserver import Call, answer
@@ -227,3 +229,47 @@ async def test_what_is_alike_is_judged_once_and_not_for_an_autoscalers_status(
         assert len(judged) == before
         world.put(KUEUE_CONFIG, kueue_config("quotaCheckStrategy: IgnoreUndeclared").raw())
         await controller.until(lambda: len(judged) > before)
+
+
+async def test_others_get_their_turn_between_any_two_judgements(
+    world: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns, seen = 0, []
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def judging(*given: Any, **options: Any) -> Any:
+        seen.append(turns)
+        return judge_waiting(*given, **options)
+
+    monkeypatch.setattr(module, "STRETCH", 0.0)
+    monkeypatch.setattr(module, "judge_waiting", judging)
+    for number in range(20):
+        its = workload(f"job-{number}").podset("main", 3 + number)
+        world.put(api.WORKLOADS.path("team", f"job-{number}"), its.raw())
+    async with start() as controller:
+        task = asyncio.create_task(others())
+        await controller.until(lambda: figure(controller) == 20)
+        task.cancel()
+    assert len(seen) >= 20
+    assert all(later > earlier for earlier, later in pairwise(seen))
+
+
+async def test_the_last_verdict_stands_while_there_is_nothing_to_judge_by(
+    world: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.put(PROFILE, growing_to(1))
+    async with start() as controller:
+        await controller.until(lambda: figure(controller) == 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(Following, "trouble", "not listed yet: nodes")
+            world.put(PROFILE, growing_to(2))
+            following = controller.engine.following
+            await controller.until(lambda: following.profiles.values[0].spec.pools[0].max_nodes == 2)
+            await asyncio.sleep(0.1)
+            assert figure(controller) == 1
+        await controller.until(lambda: figure(controller) == 0)

@@ -57,7 +57,7 @@ class Fixture:
     def look(self, found: Verdict, name: str = "one", uid: str | None = None) -> None:
         made = workload(name)
         self.workloads[name] = (made.metadata(uid=uid) if uid else made).done()
-        self.telling.look(name, found)
+        self.telling.look(name, found.outcome, found.line)
 
     async def settle(self, seconds: float = 1.0) -> None:
         task = asyncio.create_task(self.telling.run())
