@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from classifier.fit.choice import Choice, Ground
+from classifier.fit.choice import Choice, Ground, apart
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.hearing import Hearing
 from classifier.fit.match import Match
@@ -82,7 +82,7 @@ def _lay(choices: Sequence[Choice], resources: frozenset[str], hearing: Hearing)
         tuple(upper),
         tuple(lower),
         tuple(ready),
-        _apart(list(places.values()), choices),
+        frozenset(apart(list(places.values()), hearing.budget)),
         tuple(hearing.levels(place.flavor) for place in places.values()),
         surveys={},
         tables={},
@@ -111,26 +111,6 @@ def _lower(pool: Pool, resources: Iterable[str]) -> dict[str, int]:
         for resource in resources
         if resource in pool.lower or pool.says_all_of(resource)
     }
-
-
-def _apart(places: Sequence[Ground], choices: Sequence[Choice]) -> frozenset[int]:
-    """Pools of one flavor are others by declaration. Those of different flavors may be the same nodes, described twice,
-    unless a label tells them apart."""
-    kept: list[int] = []
-    several = len(choices) > 1 or len(choices[0].flavors) > 1
-    for at, place in enumerate(places):
-        if not several or all(_differ(place, places[other]) for other in kept):
-            kept.append(at)
-    return frozenset(kept)
-
-
-def _differ(one: Ground, other: Ground) -> bool:
-    if one.pool.stray and other.pool.stray:
-        return {live.name for live in one.pool.lives}.isdisjoint(live.name for live in other.pool.lives)
-    if one.flavor == other.flavor:
-        return True
-    labels = other.pool.labels.known
-    return any(labels.get(key, value) != value for key, value in one.pool.labels.known.items())
 
 
 def promise(seated: Sequence[Seated], alone: Sequence[Finding], hearing: Hearing) -> Finding | None:

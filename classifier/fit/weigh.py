@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from classifier.fit.budget import Budget
-from classifier.fit.choice import Choice, Ground
+from classifier.fit.choice import Choice, Ground, apart
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import Podset
 from classifier.fit.live import by_labels
@@ -53,6 +53,9 @@ def see_rooms(reading: Reading, choice: Choice, ground: Sequence[Ground], recent
         foreign = foreign and match is Match.NO
         rooms.append(room(reading.requests, at_most, reading.alone, pool, match, why, foreign=foreign))
     usable = [one for one in rooms if one.usable]
+    if len(choice.flavors) > 1 and len(usable) > 1:
+        places = [place for place, one in zip(ground, rooms, strict=True) if one.usable]
+        usable = [usable[at] for at in apart(places, budget)]
     offers = tuple((one.usable, promised(one.pool, recent)) for one in usable)
     return Rooms(
         tuple(rooms),
@@ -235,6 +238,8 @@ def _why_not_sure(podset: Podset, reading: Reading, choice: Choice, seen: Rooms,
         return "gang fits only with nodes that were not seen lately"
     if reading.requests_at_most is not reading.requests:
         return f"pods of {WHO} may take more than they request, by a LimitRange or as Kueue counts"
+    if len(choice.flavors) > 1:
+        return f"pools of flavors {choice.name} may be the same nodes, which have room for {seen.held} pods"
     return f"live nodes of flavor {choice.name} are larger than declared, which has room for {seen.held} pods"
 
 

@@ -63,6 +63,14 @@ def test_pools_of_both_flavors_may_hold_it() -> None:
     assert verdict(two_groups(None, silent), 5).outcome is UNKNOWN  # perhaps they are of the GPU flavor
 
 
+def test_a_pool_that_two_profiles_describe_is_promised_once() -> None:
+    again = profile("cpu", "default").closed().mode("Enforce").pool("gpupool", 2, ROOMY)
+    assert verdict(two_groups(None, again), 2).outcome is GROWS
+    reason = "pools of flavors default, a100-scale may be the same nodes, which have room for 2 pods"
+    assert verdict(two_groups(None, again), 3).reason == reason
+    assert verdict(two_groups(None, again), 5).denied
+
+
 @pytest.mark.parametrize(
     ("cpu", "reason"),
     [
