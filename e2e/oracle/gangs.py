@@ -33,7 +33,8 @@ def job(draft: Draft) -> list[Document]:
     if way == "partial" and count > 1 and completions is None:
         annotations[api.MIN_PARALLELISM] = str(dice.randint(1, count - 1))
         draft.tags.add("partial admission")
-    if way == "elastic":
+    # Kueue's webhook takes no elastic job that prefers a topology.
+    if way == "elastic" and not draft.topology:
         annotations[api.ELASTIC_JOB] = "true"
         draft.tags.add("elastic")
     if count == 0:
@@ -92,7 +93,7 @@ def ray_cluster(draft: Draft) -> list[Document]:
     annotations = {}
     spec = ray_cluster_spec(draft)
     way = draft.dice.randrange(5)
-    if way == 0:
+    if way == 0 and not draft.topology:
         # Kueue takes in-tree autoscaling of elastic ones alone.
         annotations[api.ELASTIC_JOB] = "true"
         spec["enableInTreeAutoscaling"] = True
