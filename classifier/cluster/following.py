@@ -63,6 +63,7 @@ class Following:
         self._options = options
         self._news: list[News] = []
         self._supply = Supply()
+        self._unread_kinds: frozenset[api.Resource] = frozenset()
         self._runtimes = Joined(Runtimes)
         self._groups = Joined(machine_groups)
 
@@ -188,6 +189,9 @@ class Following:
         """From memory. Without :attr:`synced` it is not the whole truth."""
         nodes = self.nodes.reflector
         unread = {kept.resource for kept in (*self._doubtful, self.autoscaler_status) if kept and self._unread(kept)}
+        if unread != self._unread_kinds:
+            # One object as long as they are the same: it is a version, as the containers are.
+            self._unread_kinds = frozenset(unread)
         return World(
             profiles=self.profiles.values,
             cluster_queues=self.cluster_queues.objects,
@@ -207,7 +211,7 @@ class Following:
             machine_groups=self._groups(
                 self.machine_deployments.objects, self.machine_sets.objects, self.machine_pools.objects
             ),
-            unread=frozenset(unread),
+            unread=self._unread_kinds,
             nodes=self.nodes.values if nodes.synced else None,
             nodes_recent=nodes.age() <= self._stale_after / SECOND,
             nodes_awaited=self.nodes_awaited,

@@ -318,7 +318,7 @@ VERSIONS: list[tuple[Builder[Any], str]] = [
 PARTS = [
     name
     for name, field in World.__dataclass_fields__.items()
-    if field.default_factory is not MISSING or name in ("nodes", "kueue_config", "autoscaler_status")
+    if field.default_factory is not MISSING or name in ("nodes", "kueue_config", "autoscaler_status", "unread")
 ]
 
 
