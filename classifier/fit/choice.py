@@ -172,9 +172,7 @@ def _open(
 def grounds(choice: Choice, keys: Iterable[str], budget: Budget) -> list[Ground]:
     """Every pool that may hold pods of this choice, live nodes outside of all of them told apart by ``keys``."""
     asked = sorted({*keys, *choice.labels} if len(choice.flavors) > 1 else set(keys))
-    found = []
-    for flavor, backing in choice.backings:
-        found += [Ground(pool, choice.labels, flavor.name) for pool in backing.pools]
+    found = _declared(choice)
     known: set[str] = set()
     if len(choice.backings) > 1:
         # What stands in a pool of one flavor is no stray of another.
@@ -187,6 +185,28 @@ def grounds(choice: Choice, keys: Iterable[str], budget: Budget) -> list[Ground]
         if len(choice.backings) > 1:
             known |= {live.name for kind in strays for live in kind.lives}
     return found
+
+
+def _declared(choice: Choice) -> list[Ground]:
+    """The pools of all its flavors. One that the profiles of several describe in the same words is one pool: a node
+    that is of both flavors is among its nodes, whichever profile counts them. The one that says most of the labels
+    speaks."""
+    found: list[Ground] = []
+    where: dict[str, int] = {}
+    for flavor, backing in choice.backings:
+        for pool in backing.pools:
+            place = Ground(pool, choice.labels, flavor.name)
+            at = where.get(pool.words, -1) if pool.words else -1
+            if at < 0 or found[at].flavor == flavor.name:
+                where[pool.words or ""] = len(found)
+                found.append(place)
+            elif _says(pool, choice) > _says(found[at].pool, choice):
+                found[at] = place
+    return found
+
+
+def _says(pool: Pool, choice: Choice) -> int:
+    return sum(pool.labels.known.get(key) == value for key, value in choice.labels.items())
 
 
 def apart(places: Sequence[Ground], budget: Budget) -> list[int]:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from classifier.fit.budget import Budget
 from classifier.fit.facts import PoolFacts, refined_max
 from classifier.fit.faults import legible, readable
@@ -48,6 +50,8 @@ class Pool:
     #: The domains declared, by name, with the most nodes of each; of the level named by the profile's ``nodeLabel``.
     domains: tuple[tuple[str, int | None], ...] = ()
     level: str | None = None
+    #: The whole declaration, where it says by labels of its own which nodes are meant: the same words, the same nodes.
+    words: str | None = None
 
     def says_all_of(self, resource: str) -> bool:
         """Whether a node has 0 of it where no figure is known. Every kubelet takes pods, so a list without them is no
@@ -116,7 +120,17 @@ def declared_pool(
         facts=facts,
         domains=tuple((domain.name, domain.max_nodes) for domain in declared.domains or ()),
         level=level or None,
+        words=_words(declared),
     )
+
+
+def _words(declared: DeclaredPool) -> str | None:
+    if not declared.node_labels:
+        return None
+    try:
+        return msgspec.json.encode(declared, order="sorted").decode()
+    except (ValueError, TypeError, OverflowError):
+        return None  # nothing that JSON carries
 
 
 def stray_pools(kinds: Iterable[Shown], keys: Iterable[str], budget: Budget) -> list[Pool]:

@@ -152,3 +152,27 @@ def test_the_other_group_may_give_any_of_its_flavors() -> None:
     spot_only = cluster_queue().group(["cpu"], "spot").group([GPU], "a100-scale")
     assert verdict(gpu_world(spot_only, spot)).outcome is UNKNOWN
     assert verdict(gpu_world(spot_only)).outcome is UNKNOWN  # a flavor that is not found
+
+
+def twice(*, pods: int, memory: str = "860Gi", cpu_labels: dict[str, str] | None = None) -> Verdict:
+    """The GPU pool of two nodes, in the profiles of both flavors."""
+    queue = cluster_queue().group(["cpu"], "default").group([GPU], "a100-scale")
+    described = profile("cpu", "default").closed().mode("Enforce").pool(allocatable={**GPU_NODE, "memory": memory})
+    cluster = gpu_world(queue, flavor("default").node_labels(**(cpu_labels or {})), described)
+    return verdict(cluster, pods)
+
+
+def test_a_pool_that_both_profiles_describe_in_the_same_words_is_one_pool() -> None:
+    assert twice(pods=2).line == "preflight: gang needs 2 node(s) of gpupool (max 2): fits"
+    found = twice(pods=3)
+    assert found.denied
+    assert found.reason == "gang needs 3 node(s) of gpupool (max 2)"
+
+
+def test_of_a_pool_described_in_two_ways_nothing_is_taken_to_be_the_same() -> None:
+    assert twice(pods=3, memory="900Gi").outcome is UNKNOWN
+
+
+def test_the_profile_that_knows_more_of_such_a_pool_speaks_for_it() -> None:
+    assert twice(pods=2, cpu_labels={"tier": "general"}).outcome is GROWS
+    assert twice(pods=3, cpu_labels={"tier": "general"}).denied
