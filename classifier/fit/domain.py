@@ -172,4 +172,5 @@ def _surveys(level: str, laid: Floor, hearing: Hearing) -> list[Survey]:
             for at, pool in enumerate(laid.pools)
         ]
 
-    return hearing.budget.recall(laid.surveys, level, look)
+    kept: dict[tuple[Floor, str], tuple[int, list[Survey]]] = hearing.sort("surveys")
+    return hearing.budget.recall(kept, (laid, level), look)

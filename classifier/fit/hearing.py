@@ -45,11 +45,10 @@ class Hearing:
             of_queue.clear()
             of_queue["is"] = queue
             of_queue["spoken"] = speaking(queue, world)
-            of_queue["choices"] = {}
             of_queue["tas"] = _topology_aware(queue, world)
             of_queue["only"] = tas_only(queue, world.flavors)
         self.spoken = of_queue["spoken"]
-        self._choices: dict[tuple[str, ...], Choice] = of_queue["choices"]
+        self._choices: dict[tuple[str, ...], Choice] = kept.of(("choices", queue.name))
         #: Whether any flavor of the queue has a topology, and whether every one has (None: not known).
         self.tas: bool = of_queue["tas"]
         self.tas_only: bool | None = of_queue["only"]

@@ -18,7 +18,6 @@ from classifier.fit.pack import Bin, Fate, Packing, Part, pack
 from classifier.fit.pools import Pool
 from classifier.fit.room import Room
 from classifier.fit.seat import Seat
-from classifier.fit.topology import Survey
 from classifier.fit.verdict import Outcome
 from classifier.fit.weigh import names, promised, qualified, show_amount
 
@@ -37,10 +36,8 @@ class Floor:
     ready: tuple[Bin, ...]
     #: Pools that may be promised beside each other: no two of them can be the same nodes.
     apart: frozenset[int]
-    #: Of each pool the levels of its flavor's Topology, widest first; and by level what is known of their domains.
+    #: Of each pool the levels of its flavor's Topology, widest first.
     levels: tuple[tuple[str, ...], ...]
-    surveys: dict[str, tuple[int, list[Survey]]]
-    tables: dict[Hashable, tuple[int, Table]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,8 +81,6 @@ def _lay(choices: Sequence[Choice], resources: frozenset[str], hearing: Hearing)
         tuple(ready),
         frozenset(apart(list(places.values()), hearing.budget)),
         tuple(hearing.levels(place.flavor) for place in places.values()),
-        surveys={},
-        tables={},
     )
 
 
@@ -156,8 +151,9 @@ def _used(packing: Packing, table: Table, laid: Floor) -> list[int]:
 
 
 def _table(seated: Sequence[Seated], laid: Floor, which: Literal["upper", "lower", "ready"], hearing: Hearing) -> Table:
-    key = which, tuple((seat.shape, tuple(choice.flavors for choice in choices)) for seat, choices in seated)
-    return hearing.budget.recall(laid.tables, key, lambda: _set(seated, laid, which, hearing))
+    kept: dict[Hashable, tuple[int, Table]] = hearing.sort("tables")
+    key = laid, which, tuple((seat.shape, tuple(choice.flavors for choice in choices)) for seat, choices in seated)
+    return hearing.budget.recall(kept, key, lambda: _set(seated, laid, which, hearing))
 
 
 def _set(seated: Sequence[Seated], laid: Floor, which: Literal["upper", "lower", "ready"], hearing: Hearing) -> Table:

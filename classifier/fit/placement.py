@@ -64,6 +64,15 @@ def doubt(podset: Podset) -> str | None:
     return None
 
 
+def marks(podset: Podset) -> object:
+    """What :func:`one_per_node` and :func:`doubt` read of the podset's labels and annotations: of most, nothing.
+
+    Job controllers put a name of their own on every template; podsets that differ in nothing else are alike.
+    """
+    asked = podset.topology is None and any(key in podset.annotations for key in _TOPOLOGY_REQUESTS)
+    return (podset.labels if _anti_affinity(podset.spec) else None), asked
+
+
 def _anti_affinity(spec: PodSpec) -> list[PodAffinityTerm]:
     anti = spec.affinity.pod_anti_affinity if spec.affinity else None
     return (anti.required if anti else None) or []

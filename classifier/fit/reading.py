@@ -13,7 +13,7 @@ from classifier import api
 from classifier.fit.budget import Effort, effort_of
 from classifier.fit.gang import GangError, Podset
 from classifier.fit.match import asked_labels
-from classifier.fit.placement import doubt, host_ports, one_per_node
+from classifier.fit.placement import doubt, host_ports, marks, one_per_node
 from classifier.fit.quota import touched_groups, with_pods
 from classifier.fit.requests import (
     Amounts,
@@ -92,7 +92,8 @@ class Reading:
 def shape_of(podset: Podset) -> object:
     """Equal for podsets that :func:`read` cannot tell apart."""
     try:
-        return _ENCODER.encode((podset.namespace, podset.template, podset.counted))
+        counted = podset.counted_spec if podset.counted is not None else None
+        return _ENCODER.encode((podset.namespace, podset.spec, counted, marks(podset)))
     except (ValueError, TypeError, OverflowError):
         return object()  # nothing that JSON carries; like no other
 

@@ -22,8 +22,10 @@ from classifier.objects import Pool as DeclaredPool
 if TYPE_CHECKING:
     from classifier.fit.world import World
 
-#: Answers kept of each sort; past it they are worked out anew.
-_KEPT: Final = 1024
+#: Answers kept of one state of the world; past it they are worked out anew. One is a few kilobytes at most.
+_KEPT: Final = 1 << 14
+#: Judgements after which they are counted: each adds a few.
+_COUNTED: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +47,24 @@ class Backing:
 
 
 class Kept:
-    """Answers about one state of the world, by sort and by whatever key their author chose; bounded."""
+    """Answers about one state of the world, by sort and by whatever key their author chose.
+
+    Answers hold on to each other (a floor to the rooms on it), so they are forgotten all at once or not at all, and
+    only between two judgements: see :meth:`Supply.follow`.
+    """
 
     def __init__(self) -> None:
         self._sorts: dict[Hashable, dict[Any, Any]] = {}
+        self._judged = 0
 
     def of(self, sort: Hashable) -> dict[Any, Any]:
-        """The answers of one sort. Emptied here, between two judgements, never while one fills it."""
-        found = self._sorts.get(sort)
-        if found is None:
-            if len(self._sorts) > _KEPT:
-                self._sorts.clear()
-            found = self._sorts[sort] = {}
-        elif len(found) > _KEPT:
-            found.clear()
-        return found
+        """The answers of one sort."""
+        return self._sorts.setdefault(sort, {})
+
+    def full(self) -> bool:
+        """To be asked once a judgement: whether there are more than should be kept."""
+        self._judged += 1
+        return self._judged % _COUNTED == 0 and sum(map(len, self._sorts.values())) > _KEPT
 
 
 @dataclass(slots=True)
@@ -97,6 +102,8 @@ class Supply:
         if not _all_the_same(version, self._version):
             self._version = version
             self._exchange(world)
+        elif self._kept.full():
+            self._kept = Kept()
         return self._kept
 
     def profiles_of(self, flavor: str) -> Sequence[CapacityProfile]:

@@ -20,6 +20,7 @@ from tests.builders import (
     node,
     profile,
 )
+from tests.unit.fit.gangs import gang, part
 
 NEVER, UNKNOWN, FITS, GROWS = Outcome.NEVER_FITS, Outcome.UNKNOWN, Outcome.FITS, Outcome.FITS_AFTER_SCALE_UP
 
@@ -175,3 +176,46 @@ def test_what_is_brought_up_to_date_is_what_would_be_worked_out_anew(
             anew = gpu_world(flavor().node_labels(sku="gpu"), profile=told)
             anew.nodes = list(reversed(kept.nodes))
             assert gpus(pods, kept, 1) == gpus(pods, anew, 1)
+
+
+def without(key: str) -> dict[str, object]:
+    """A pod's affinity for nodes that lack a label; each key is another way to tell live nodes apart."""
+    terms = [{"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
+def test_what_is_kept_is_forgotten_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pools of live nodes are made anew for each way to tell them apart; what was kept about others speaks of others."""
+    monkeypatch.setattr("classifier.fit.supply._KEPT", 24)
+    monkeypatch.setattr("classifier.fit.supply._COUNTED", 1)
+    world = gpu_world(
+        node("stray", accelerator="a100").allocatable(GPU_NODE).ready(),
+        flavor().node_labels(accelerator="a100"),
+        profile=profile().closed().mode("Enforce").pool(labels={"agentpool": "gpupool"}),
+    )
+    for turn in range(64):
+        judge(job().queue("gpu").gpus(1).pod_spec(affinity=without(f"key-{turn}")).done(), world, 0)
+        pair = gang(part("a", 1, {"cpu": f"{turn}m", GPU: "1"}), part("b", 1, {GPU: "1"}))
+        assert judge(pair, world, 0).outcome in (FITS, GROWS), turn
+
+
+def test_what_is_kept_of_many_shapes_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classifier.fit.supply._KEPT", 100)
+    monkeypatch.setattr("classifier.fit.supply._COUNTED", 1)
+    world = gpu_world()
+    most = 0
+    for turn in range(100):
+        judge(gang(part("a", 1, {"cpu": f"{turn}m"}), part("b", 1, {GPU: "1"})), world, 0)
+        most = max(most, sum(map(len, world.at(0)._sorts.values())))
+    assert most < 200
+
+
+def test_gangs_that_differ_in_nothing_placement_reads_are_kept_once() -> None:
+    """Job controllers put a name of their own on every template."""
+    world = gpu_world()
+    counted = []
+    for name in ("one", "two", "three"):
+        labels = {"batch.kubernetes.io/job-name": name}
+        judge(job(name).queue("gpu").gpus(1).template_metadata(labels=labels).done(), world, 0)
+        counted.append(sum(map(len, world.at(0)._sorts.values())))
+    assert len(set(counted)) == 1
