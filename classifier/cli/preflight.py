@@ -1,15 +1,16 @@
-"""``muster preflight -f FILE``: can this gang ever run here?"""
+"""``muster preflight -f FILE``: can these gangs ever run here?"""
 
 import argparse
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from classifier import api
 from classifier.cli.aside import aside
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit
+from classifier.cli.manifests import Manifests, read_manifests
 from classifier.cli.options import (
     Subcommands,
     add_common,
@@ -19,24 +20,30 @@ from classifier.cli.options import (
     clock,
     config_maps,
 )
-from classifier.cli.output import say, say_data, table, warn
-from classifier.cluster.files import Document, FileError, load, read_documents
+from classifier.cli.output import say, say_data, warn
+from classifier.cli.progress import telling
+from classifier.cli.verdicts import Judged, data, lines
+from classifier.cluster.files import load
 from classifier.cluster.reader import Reader
 from classifier.cluster.snapshot import Snapshot
 from classifier.cluster.world import assumed, verdict_on, world_of
-from classifier.fit import Outcome, Verdict
-from classifier.objects import (
-    AdmissionCheck,
-    CapacityProfile,
-    ClusterQueue,
-    LocalQueue,
-    Meta,
-    ProvisioningRequestConfig,
-)
-from classifier.quantity import QuantityError, parse
-from classifier.report import provisioning_ready
-from classifier.report.encode import verdict_json
-from classifier.report.screen import profile_line
+from classifier.fit import Outcome
+from classifier.objects import CapacityProfile, LocalQueue, Meta
+from classifier.scope import queue_of
+
+DESCRIPTION = """Whether gangs can ever run here: not whether there is room now, but whether quota and pools can hold
+them at all.
+
+Judged is whatever is of a kind that Kueue queues, and whatever else names a queue; the other documents of the files
+are ignored. Pods of one group are one gang. Of one object the verdict is told in full, of several a line each. What
+cannot be read is said on stderr, and the rest is judged all the same."""
+EPILOG = """examples:
+  muster preflight -f job.yaml
+  muster preflight -f manifests/ --with world/ -o wide
+  kustomize build overlays/prod | muster preflight -f - -o json
+
+exit codes, the worst of all objects: 0 fits, or is not judged; 4 unknown; 5 misconfigured; 3 never fits; 1 a document
+cannot be read, or the cluster cannot be reached; 2 usage"""
 
 _CODES: Final = {
     Outcome.FITS: Exit.OK,
@@ -47,11 +54,17 @@ _CODES: Final = {
     Outcome.NEVER_FITS: Exit.FOUND,
 }
 #: From fine to worst: of several objects the worst decides the exit code.
-_WORSE: Final = (Exit.OK, Exit.UNKNOWN, Exit.MISCONFIGURED, Exit.FOUND)
+_WORSE: Final = (Exit.OK, Exit.UNKNOWN, Exit.MISCONFIGURED, Exit.FOUND, Exit.UNREADABLE)
 
 
 def add(commands: Subcommands) -> None:
-    parser = commands.add_parser("preflight", help="can this gang ever run here?")
+    parser = commands.add_parser(
+        "preflight",
+        help="can these gangs ever run here?",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "-f",
         "--filename",
@@ -59,7 +72,7 @@ def add(commands: Subcommands) -> None:
         action="append",
         required=True,
         metavar="FILE",
-        help="the job: a file, a folder or -; may be repeated",
+        help="what is to be judged: a file, a folder or -; may be repeated",
     )
     add_common(parser)
     add_files(parser, "--with")
@@ -72,65 +85,55 @@ async def run(arguments: argparse.Namespace) -> int:
     check_source(arguments)
     if "-" in arguments.jobs and "-" in arguments.world:
         raise CliError("standard input can be the job or the world, not both; put one into a file", Exit.USAGE)
-    jobs = await aside(lambda: list(jobs_in(arguments.jobs, namespace)))
-    if not jobs:
-        raise CliError(f"{', '.join(arguments.jobs)}: no job in it; a job has the label {api.QUEUE_NAME} or is a Job")
+    async with telling("reading files"):
+        found = await aside(partial(read_manifests, arguments.jobs, namespace))
+    for fault in found.faults:
+        warn(fault)
+    if not found.gangs:
+        if found.faults:
+            return Exit.UNREADABLE
+        raise CliError(
+            f"{', '.join(arguments.jobs)}: no job in it: nothing of a kind that Kueue queues, or with the label "
+            f"{api.QUEUE_NAME}"
+        )
     where = config_maps(arguments)
     if arguments.world:
-        snapshot = await aside(partial(load, arguments.world, namespace))
-        snapshot.notes += _left_out(snapshot, jobs, arguments)
+        async with telling("reading files"):
+            snapshot = await aside(partial(load, arguments.world, namespace))
+        snapshot.notes += _left_out(snapshot, found.gangs, arguments)
         now = clock(arguments)()
     else:
-        async with await connect(arguments) as client:
+        async with await connect(arguments) as client, telling(f"reading from {client.host}"):
             reader = Reader(client, where)
-            await reader.world(_queues(jobs))
+            await reader.world(_queues(found.gangs))
             snapshot, now = reader.snapshot, clock(arguments, client.time.now)()
-    world = world_of(snapshot, where)
-    verdicts = [(job, verdict_on(snapshot, world, job, now)) for job in jobs]
-    if any(verdict.profile for _, verdict in verdicts):
+    if snapshot.of(api.CAPACITY_PROFILES, CapacityProfile):
         snapshot.notes += assumed(snapshot, where, files=bool(arguments.world))
+    world = world_of(snapshot, where)
+    async with telling(f"judging {len(found.gangs)} objects"):
+        judged = await aside(lambda: [Judged(gang, verdict_on(snapshot, world, gang, now)) for gang in found.gangs])
     for note in snapshot.notes:
         warn(note)
-    _show(verdicts, snapshot, arguments.output)
-    return max((_CODES[v.outcome] for _, v in verdicts), key=_WORSE.index)
+    if arguments.output in ("json", "yaml"):
+        say_data(data(judged), arguments.output)
+    else:
+        say(lines(judged, snapshot, wide=arguments.output == "wide"))
+    if len(judged) + len(found.faults) > 1:
+        warn(_summary(judged, found))
+    codes = [_CODES[verdict.outcome] for _, verdict in judged]
+    return max([*codes, *([Exit.UNREADABLE] if found.faults else [])], key=_WORSE.index)
 
 
-def jobs_in(sources: list[str], namespace: str) -> Iterator[Meta]:
-    """What is to be judged: every Job, and whatever else names a queue."""
-    for document in read_documents(sources):
-        resource = document.resource
-        if resource != api.JOBS and not _names_queue(document):
-            continue
-        check_quantities(document)
-        yield document.decode(resource, namespace)
-
-
-def _names_queue(document: Document) -> bool:
-    metadata = document.body.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return isinstance(labels, dict) and api.QUEUE_NAME in labels
-
-
-def check_quantities(document: Document) -> None:
-    """Refuse what the API server would: a quantity in a pod template that cannot be parsed."""
-    for path, value in _quantities(document.body, ""):
-        try:
-            parse(value)
-        except (QuantityError, TypeError) as error:
-            raise FileError(f"{document.where}: {document.kind}: {path}: {error}; correct it") from None
-
-
-def _quantities(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _quantities(item, f"{path}[{index}]")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            here = f"{path}.{key}" if path else str(key)
-            if key in ("requests", "limits", "overhead") and isinstance(item, dict):
-                yield from ((f"{here}.{resource}", quantity) for resource, quantity in item.items())
-            else:
-                yield from _quantities(item, here)
+def _summary(judged: Sequence[Judged], found: Manifests) -> str:
+    """``12 objects judged, 3 skipped, 40 other documents ignored``."""
+    skipped = sum(verdict.outcome is Outcome.SKIPPED for _, verdict in judged)
+    counts = [
+        (len(judged) - skipped, "object judged", "objects judged"),
+        (skipped, "skipped", "skipped"),
+        (len(found.faults), "not read", "not read"),
+        (found.ignored, "other document ignored", "other documents ignored"),
+    ]
+    return ", ".join(f"{n} {one if n == 1 else many}" for i, (n, one, many) in enumerate(counts) if n or i == 0)
 
 
 def _left_out(snapshot: Snapshot, jobs: list[Meta], arguments: argparse.Namespace) -> Iterator[str]:
@@ -147,69 +150,5 @@ def _left_out(snapshot: Snapshot, jobs: list[Meta], arguments: argparse.Namespac
 def _queues(jobs: list[Meta]) -> dict[str, set[str]]:
     queues: dict[str, set[str]] = defaultdict(set)
     for job in jobs:
-        queues[job.namespace] |= {job.label(api.QUEUE_NAME) or ""} - {""}
+        queues[job.namespace] |= {queue_of(job)} - {""}
     return queues
-
-
-def _show(verdicts: list[tuple[Meta, Verdict]], snapshot: Snapshot, form: str | None) -> None:
-    if form in ("json", "yaml"):
-        data = [{"ref": _ref(job), **verdict_json(verdict)} for job, verdict in verdicts]
-        say_data(data[0] if len(data) == 1 else data, form)
-        return
-    say(_profile_lines(verdicts, snapshot))
-    for job, verdict in verdicts:
-        say(_lines(job, verdict, several=len(verdicts) > 1, wide=form == "wide"))
-
-
-def _ref(job: Meta) -> dict[str, str]:
-    name = job.name or f"{job.metadata.generate_name}*"
-    return {"kind": job.kind or "", "namespace": job.namespace, "name": name, "uid": job.uid}
-
-
-def _lines(job: Meta, verdict: Verdict, *, several: bool, wide: bool) -> Iterator[str]:
-    ref = _ref(job)
-    yield f"{ref['kind']} {ref['namespace']}/{ref['name']}: {verdict.line}" if several else verdict.line
-    if verdict.reason not in verdict.line:
-        yield f"  {verdict.reason}"
-    if verdict.advice and verdict.advice not in verdict.line:
-        yield f"  tip: {verdict.advice}"
-    for warning in verdict.warnings:
-        if warning.removesuffix("…") not in verdict.line:
-            yield f"  warning: {warning}"
-    if wide and verdict.pod_sets:
-        header = ("PODSET", "COUNT", "VERDICT", "BINDING", "POOL", "FLAVOR", "RESOURCE", "NEEDS", "LIMIT", "SOURCE")
-        rows = [
-            tuple(
-                "-" if v is None else str(v)
-                for v in (
-                    p.name,
-                    p.count,
-                    p.verdict,
-                    p.binding,
-                    p.pool,
-                    p.flavor,
-                    p.resource,
-                    p.needs,
-                    p.limit,
-                    p.source,
-                )
-            )
-            for p in verdict.pod_sets
-        ]
-        yield from table(header, rows)
-
-
-def _profile_lines(verdicts: list[tuple[Meta, Verdict]], snapshot: Snapshot) -> Iterator[str]:
-    profiles = snapshot.of(api.CAPACITY_PROFILES, CapacityProfile)
-    names = dict.fromkeys(n.strip() for _, v in verdicts if v.profile for n in v.profile.split(","))
-    for name in names:
-        if name in profiles:
-            yield profile_line(
-                name,
-                provisioning_ready(
-                    profiles[name],
-                    snapshot.readable(api.ADMISSION_CHECKS, AdmissionCheck),
-                    snapshot.readable(api.PROVISIONING_REQUEST_CONFIGS, ProvisioningRequestConfig),
-                    snapshot.of(api.CLUSTER_QUEUES, ClusterQueue).values(),
-                ),
-            )

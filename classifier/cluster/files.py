@@ -6,9 +6,9 @@ name the last wins, with a warning.
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import msgspec
 import yaml
@@ -36,6 +36,9 @@ _SAME_IN_V1BETA1: Final = {
 
 class FileError(Exception):
     """A file cannot be read as objects; the text names file, document and line and says what is wrong."""
+
+
+Fault = Callable[[FileError], object]
 
 
 class Document(NamedTuple):
@@ -82,11 +85,19 @@ class Document(NamedTuple):
         return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
-def read_documents(sources: Iterable[str]) -> Iterator[Document]:
-    """Every object of these files, folders and ``-`` (standard input), lists taken apart, in order."""
+def _raise(error: FileError) -> NoReturn:
+    raise error
+
+
+def read_documents(sources: Iterable[str], fault: Fault = _raise) -> Iterator[Document]:
+    """Every object of these files, folders and ``-`` (standard input), lists taken apart, in order.
+
+    ``fault`` is told of what cannot be read, a file or a document, and may raise it; else the rest is read. Of a file
+    that is no YAML that is what stands before the place.
+    """
     for source in sources:
-        for name, text in _texts(source):
-            yield from _documents(name, text)
+        for name, text in _texts(source, fault):
+            yield from _documents(name, text, fault)
 
 
 def load(sources: Iterable[str], namespace: str) -> Snapshot:
@@ -108,9 +119,14 @@ def load(sources: Iterable[str], namespace: str) -> Snapshot:
     return snapshot
 
 
-def _texts(source: str) -> Iterator[tuple[str, str]]:
+def _texts(source: str, fault: Fault) -> Iterator[tuple[str, str]]:
     if source == "-":
-        yield "standard input", _text("standard input", _standard_input())
+        try:
+            text = _text("standard input", _standard_input())
+        except FileError as error:
+            fault(error)
+        else:
+            yield "standard input", text
         return
     path = Path(source)
     try:
@@ -118,15 +134,19 @@ def _texts(source: str) -> Iterator[tuple[str, str]]:
         if path.is_dir():
             files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
             if not files:
-                raise FileError(f"{source}: no {', '.join(SUFFIXES)} file in this folder")
+                fault(FileError(f"{source}: no {', '.join(SUFFIXES)} file in this folder"))
     except OSError as error:
-        raise _unreadable(path, error) from None
+        fault(_unreadable(path, error))
+        return
     for file in files:
         try:
-            body = file.read_bytes()
+            text = _text(str(file), file.read_bytes())
         except OSError as error:
-            raise _unreadable(file, error) from None
-        yield str(file), _text(str(file), body)
+            fault(_unreadable(file, error))
+        except FileError as error:
+            fault(error)
+        else:
+            yield str(file), text
 
 
 def _standard_input() -> bytes:
@@ -160,22 +180,24 @@ def _text(name: str, body: bytes) -> str:
         raise FileError(f"{name}: not text in UTF-8 (byte {error.start}); name a YAML or JSON file") from None
 
 
-def _documents(name: str, text: str) -> Iterator[Document]:
+def _documents(name: str, text: str, fault: Fault) -> Iterator[Document]:
     try:
         for number, node, body in documents(text):
             if body is not None:
                 place = f"{name}: document {number}"
-                yield from _objects(place, f"{place} (line {_line(node)})", node, body)
+                yield from _objects(place, f"{place} (line {_line(node)})", node, body, fault)
     except YamlError as error:
-        raise FileError(f"{name}: {error}") from None
+        fault(FileError(f"{name}: {error}"))
 
 
-def _objects(place: str, where: str, node: yaml.Node | None, body: Any) -> Iterator[Document]:
+def _objects(place: str, where: str, node: yaml.Node | None, body: Any, fault: Fault) -> Iterator[Document]:
     """The object, or those of a list. ``place`` names the document and the way into it, ``where`` its line too."""
     if not isinstance(body, dict):
-        raise FileError(f"{where}: a {type(body).__name__} where an object with apiVersion and kind is expected")
+        fault(FileError(f"{where}: a {type(body).__name__} where an object with apiVersion and kind is expected"))
+        return
     if not isinstance(body.get("kind"), str) or not isinstance(body.get("apiVersion"), str):
-        raise FileError(f"{where}: no apiVersion and kind; is this a Kubernetes object?")
+        fault(FileError(f"{where}: no apiVersion and kind; is this a Kubernetes object?"))
+        return
     if not (body["kind"].endswith("List") and "items" in body):
         yield Document(where, body)
         return
@@ -183,7 +205,8 @@ def _objects(place: str, where: str, node: yaml.Node | None, body: Any) -> Itera
     if items is None:
         return
     if not isinstance(items, list):
-        raise FileError(f"{where}: {body['kind']}: items: a {type(items).__name__} where a list is expected")
+        fault(FileError(f"{where}: {body['kind']}: items: a {type(items).__name__} where a list is expected"))
+        return
     nodes = _item_nodes(node)
     # A typed list may leave kind and version to the list.
     common = {} if body["kind"] == "List" else {k: body[k].removesuffix("List") for k in ("kind", "apiVersion")}
@@ -193,7 +216,7 @@ def _objects(place: str, where: str, node: yaml.Node | None, body: Any) -> Itera
         line = f" (line {_line(child)})" if child is not None else ""
         if isinstance(item, dict) and "kind" not in item:
             item = common | item
-        yield from _objects(inner, f"{inner}{line}", child, item)
+        yield from _objects(inner, f"{inner}{line}", child, item, fault)
 
 
 def _line(node: yaml.Node) -> int:

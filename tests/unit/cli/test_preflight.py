@@ -53,9 +53,14 @@ def test_wide_shows_the_podsets(muster: Muster, write: Write, world: str) -> Non
 def test_several_objects_one_line_each_and_the_worst_exit_code(muster: Muster, write: Write, world: str) -> None:
     jobs = write("jobs.yaml", gang("good"), gang("bad", 3))
     ran = muster("preflight", "-f", jobs, "--with", world)
-    assert "Job team-a/good: preflight: gang needs 2" in ran.out
-    assert "Job team-a/bad: preflight: gang needs 3" in ran.out
-    assert ran.code == 3
+    assert ran.out.splitlines() == [
+        "preflight: profile gpu-a100-8 ProvisioningReady=True",
+        "NAMESPACE   KIND   NAME   VERDICT               WHY",
+        "team-a      Job    good   fits-after-scale-up   gang needs 2 node(s) of gpupool (max 2)",
+        "team-a      Job    bad    never-fits            gang needs 3 node(s) of gpupool (max 2); request at most "
+        "16 nvidia.com/gpu or raise the pool's maximum",
+    ]
+    assert (ran.code, ran.err) == (3, "muster: 2 objects judged\n")
     data = muster("preflight", "-f", jobs, "--with", world, "-o", "json").json
     check_schema("preflight.json", data)
     assert [entry["ref"]["name"] for entry in data] == ["good", "bad"]
