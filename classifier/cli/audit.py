@@ -24,18 +24,36 @@ from classifier.cluster.configmaps import ConfigMaps
 from classifier.cluster.files import load
 from classifier.cluster.reader import Reader
 from classifier.cluster.snapshot import Snapshot
-from classifier.cluster.world import assumed, fence_in, observe, verdict_on, world_of
+from classifier.cluster.world import assumed, fence_in, observe, verdict_on, verdict_on_waiting, world_of
 from classifier.instant import format_duration
 from classifier.objects import Job, Namespace, Workload
-from classifier.report import Finding, Problem, audit_foreign, audit_job, audit_unseen, owner_of
+from classifier.report import Finding, Problem, audit_foreign, audit_job, audit_unseen, owner_of, pending
 from classifier.report.encode import finding_json
 from classifier.scope import bounded_view
 
 _ORDER = {problem: weight for weight, problem in enumerate(Problem)}
 
 
+DESCRIPTION = """Every pending Workload that needs somebody's attention, under the weightiest of its problems: it can
+never fit as queues and pools are now, its deadline has passed or is near, nothing bounds its wait, or what would tell
+cannot be read."""
+EPILOG = """examples:
+  muster audit
+  muster audit -A -o wide
+  muster audit -A -o json | jq '.[] | select(.problem == "never-fits")'
+  muster audit -f dump.yaml
+
+exit codes: 0 nothing found; 3 something found; 1 cannot reach or read; 2 usage"""
+
+
 def add(commands: Subcommands) -> None:
-    parser = commands.add_parser("audit", help="pending Workloads that can never fit, are late, or have no bound")
+    parser = commands.add_parser(
+        "audit",
+        help="pending Workloads that can never fit, are late, or have no bound",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="look into every namespace")
     parser.add_argument("-l", "--selector", metavar="LABELS", help="only Workloads with these labels")
     add_common(parser)
@@ -108,14 +126,18 @@ def audit(
     for workload in snapshot.of(api.WORKLOADS, Workload).values():
         if namespace not in (None, workload.namespace) or not selected(workload.metadata.labels or {}):
             continue
+        if not pending(workload):
+            continue
         controller = workload.controller
         job = jobs.get(controller.uid) if controller else None
         if job is None and controller is not None and bounded_view(controller) is not None:
             unseen = "may not be read" if api.JOBS in snapshot.unreadable else "is not there"
             why = f"{controller.kind} {controller.name} {unseen}"
-            found = audit_unseen(workload, f"{controller.kind}/{controller.name}", why, now)
+            owner_name = f"{controller.kind}/{controller.name}"
+            found = audit_unseen(workload, owner_name, why, verdict_on_waiting(snapshot, world, workload, now), now)
         elif job is None:
-            found = audit_foreign(workload, f"{controller.kind}/{controller.name}" if controller else "", now)
+            owner_name = f"{controller.kind}/{controller.name}" if controller else ""
+            found = audit_foreign(workload, owner_name, verdict_on_waiting(snapshot, world, workload, now), now)
         else:
             owner = owner_of(job)
             picture = observe(snapshot, owner, now, fence=fence, workload=workload, alone=False)

@@ -22,9 +22,25 @@ from classifier.report import Owner, Report, owner_of, report
 from classifier.report.encode import status_json
 from classifier.report.screen import lines
 
+DESCRIPTION = """What a job is waiting for: the verdict of preflight as queues and pools are now, the phases of its
+start, each with what says so, its deadline, and the nodes of its pools."""
+EPILOG = """examples:
+  muster status job/train
+  muster status job/train -w
+  muster status job/train -f dump.yaml --now 2026-11-29T10:00:00Z
+
+exit codes: 0 told; 1 there is no such job, or it cannot be read; 2 usage; with -w: 0 started or succeeded, 6 its
+admission timed out, 7 failed, 8 deleted"""
+
 
 def add(commands: Subcommands) -> None:
-    parser = commands.add_parser("status", help="what a job is waiting for, since when and until when")
+    parser = commands.add_parser(
+        "status",
+        help="what a job is waiting for, since when and until when",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("target", nargs="+", metavar="KIND/NAME", help="for example job/train")
     parser.add_argument("-w", "--watch", action="store_true", help="follow the job to its end")
     add_common(parser)

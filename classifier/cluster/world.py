@@ -11,7 +11,7 @@ from classifier.cluster.configmaps import USUAL, ConfigMapName, ConfigMaps, kueu
 from classifier.cluster.machines import MACHINE_GROUPS, machine_groups
 from classifier.cluster.snapshot import Snapshot
 from classifier.fence import PolicyObject
-from classifier.fit import Outcome, Verdict, World, judge
+from classifier.fit import Outcome, Verdict, World, judge, judge_waiting
 from classifier.fit.facts import Sources
 from classifier.fit.gang import Runtimes
 from classifier.objects import (
@@ -41,6 +41,7 @@ from classifier.policy import profiles_for
 from classifier.report.fence import FENCE_NAME, Fence, controllers_word, fence_of
 from classifier.report.owner import Owner, stamped_verdict
 from classifier.report.picture import Picture, pods_of, requests_of, workload_of
+from classifier.scope import queue_of
 
 _FENCE: Final = (api.ADMISSION_POLICIES, api.ADMISSION_POLICY_BINDINGS)
 #: What a verdict rests on, in the order it is looked up.
@@ -169,9 +170,17 @@ def verdict_on(snapshot: Snapshot, world: World, obj: Meta, now: int) -> Verdict
     return stamped_verdict(obj) or _unknown(f"{', '.join(r.plural for r in hidden)} may not be read")
 
 
+def verdict_on_waiting(snapshot: Snapshot, world: World, workload: Workload, now: int) -> Verdict:
+    """The same of a Workload whose job is of a kind that is not at hand."""
+    hidden = _hidden(snapshot, workload)
+    if hidden:
+        return _unknown(f"{', '.join(r.plural for r in hidden)} may not be read")
+    return _without_checks(snapshot, workload, judge_waiting(workload, world, now))
+
+
 def _hidden(snapshot: Snapshot, obj: Meta) -> list[Resource]:
     """The kinds this verdict would need and that may not be read; none as soon as one that may be says enough."""
-    local = snapshot.get(api.LOCAL_QUEUES, LocalQueue, obj.label(api.QUEUE_NAME) or "", obj.namespace)
+    local = snapshot.get(api.LOCAL_QUEUES, LocalQueue, queue_of(obj), obj.namespace)
     cluster = snapshot.get(api.CLUSTER_QUEUES, ClusterQueue, local.cluster_queue) if local else None
     first = 2 if cluster else 1 if local else 0
     if first < 2 and _CHAIN[first] not in snapshot.unreadable:

@@ -1,6 +1,6 @@
 """What a job is doing, since when, until when, and what next: phases for people, JSON for programs (design §6)."""
 
-from classifier.report.audit import Finding, Problem, audit_foreign, audit_job, audit_unseen
+from classifier.report.audit import Finding, Problem, audit_foreign, audit_job, audit_unseen, pending
 from classifier.report.compose import ProfileState, Report, Result, report
 from classifier.report.deadline import Deadline, deadline_of
 from classifier.report.fence import FENCE_NAME, Fence, FenceState, fence_of
@@ -32,6 +32,7 @@ __all__ = [
     "deadline_of",
     "fence_of",
     "owner_of",
+    "pending",
     "pods_of",
     "provisioning_ready",
     "reactivate_command",

@@ -70,29 +70,30 @@ def audit_job(picture: Picture, verdict: Verdict | None, now: int) -> Finding | 
     )
 
 
-def audit_foreign(workload: Workload, owner: str, now: int) -> Finding | None:
-    """A pending Workload whose owner is of a kind Muster cannot report on: its deadline is all that can be judged."""
+def audit_foreign(workload: Workload, owner: str, verdict: Verdict, now: int) -> Finding | None:
+    """A pending Workload whose owner is of a kind Muster does not bound: what it asks for is all that can be judged."""
     if not pending(workload) or not workload.active:
         return None
-    return Finding(
-        workload=workload.key,
-        owner=owner,
-        queue=workload.queue_name,
-        problem=Problem.UNBOUNDED,
-        since=instant_or_none(workload.metadata.creation_timestamp),
-        until=None,
-        why=f"Muster does not bound what {owner or 'nobody'} waits for",
-        advice=None,
+    problem, why, advice = _never(verdict) or (
+        Problem.UNBOUNDED,
+        f"Muster does not bound what {owner or 'nobody'} waits for",
+        None,
     )
+    return _alone(workload, owner, problem, why, advice)
 
 
-def audit_unseen(workload: Workload, owner: str, why: str, now: int) -> Finding | None:
+def audit_unseen(workload: Workload, owner: str, why: str, verdict: Verdict, now: int) -> Finding | None:
     """A pending Workload whose job is not at hand (``why``): only what the Workload itself shows can be judged."""
     marker, deadline = committed(workload), Deadline(at=shown_deadline(workload))
     if not pending(workload) or (marker is None and not workload.active):
         return None
+    never = _never(verdict)
+    advice = None
     if marker is not None:
         problem, said = Problem.DEADLINE_PASSED, f"admission timed out at {format_instant(marker.at)}"
+        advice = reactivate_advice(workload)
+    elif never is not None:
+        problem, said, advice = never
     elif deadline.passed(now):
         problem, said = Problem.DEADLINE_PASSED, f"deadline passed {age(deadline.at or now, now)} ago; {why}"
     elif deadline.near(now):
@@ -100,16 +101,29 @@ def audit_unseen(workload: Workload, owner: str, why: str, now: int) -> Finding 
         problem, said = Problem.DEADLINE_NEAR, f"deadline in {left}; {_why_waiting(workload)}"
     else:
         problem, said = Problem.UNKNOWN, why
+    return _alone(workload, owner, problem, said, advice, deadline.at)
+
+
+def _alone(
+    workload: Workload, owner: str, problem: Problem, why: str, advice: str | None, until: int | None = None
+) -> Finding:
+    """What is found of a Workload without its job."""
     return Finding(
         workload=workload.key,
         owner=owner,
         queue=workload.queue_name,
         problem=problem,
         since=instant_or_none(workload.metadata.creation_timestamp),
-        until=deadline.at,
-        why=said,
-        advice=reactivate_advice(workload) if marker is not None else None,
+        until=until,
+        why=why,
+        advice=advice,
     )
+
+
+def _never(verdict: Verdict | None) -> tuple[Problem, str, str] | None:
+    if verdict is None or verdict.outcome is not Outcome.NEVER_FITS:
+        return None
+    return Problem.NEVER_FITS, verdict.reason, verdict.advice or "delete it, or change what it asks for"
 
 
 def reactivate_advice(workload: Workload) -> str:
@@ -126,8 +140,9 @@ def _problem(
         if verdict is not None and verdict.outcome is Outcome.NEVER_FITS:
             return Problem.NEVER_FITS, f"{verdict.reason}; {why}", verdict.advice
         return Problem.DEADLINE_PASSED, why, reactivate_advice(workload)
-    if verdict is not None and verdict.outcome is Outcome.NEVER_FITS:
-        return Problem.NEVER_FITS, verdict.reason, verdict.advice or "delete it, or change what it asks for"
+    never = _never(verdict)
+    if never is not None:
+        return never
     if deadline.passed(now):
         ago = age(deadline.at or now, now)
         if picture.fence.state is FenceState.NOT_IN_FORCE:

@@ -1,5 +1,7 @@
 """``muster audit``, offline."""
 
+from typing import Any
+
 import pytest
 import yaml
 
@@ -105,3 +107,43 @@ def test_a_workload_of_a_kind_that_is_not_bounded(muster: Muster, write: Write) 
     workload["metadata"]["ownerReferences"][0] |= {"apiVersion": "ray.io/v1", "kind": "RayService"}
     ran = muster("audit", "-A", "-f", write("d.yaml", WORLD, FENCE, workload), "-o", "json", *NOW)
     assert [(f["problem"], f["owner"]) for f in ran.json] == [("unbounded", "RayService/ray")]
+
+
+def queued(name: str, owner: dict[str, Any] | None, pods: int) -> dict[str, Any]:
+    """A pending Workload of so many pods that fill a node each."""
+    made = waiting(name, f"u-{name}")
+    made["metadata"]["ownerReferences"] = [owner] if owner else []
+    made["spec"]["podSets"] = [{"name": "main", "count": pods, "template": gang()["spec"]["template"]}]
+    return made
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "x", "uid": "u", "controller": True},
+        {"apiVersion": "batch/v1", "kind": "Job", "name": "gone", "uid": "u", "controller": True},
+        None,
+    ],
+    ids=["JobSet", "a Job that is not there", "nobody"],
+)
+def test_what_can_never_fit_is_listed_whoever_owns_it(
+    muster: Muster, write: Write, world: str, owner: dict[str, Any] | None
+) -> None:
+    dump = write("dump.yaml", queued("huge", owner, 3), queued("fine", owner, 2))
+    ran = muster("audit", "-f", dump, "--with", world, "-o", "json")
+    check_schema("audit.json", ran.json)
+    found = {one["workload"]: one for one in ran.json}
+    huge, fine = found["team-a/job-huge-abcde"], found["team-a/job-fine-abcde"]
+    assert (huge["problem"], huge["why"]) == ("never-fits", "gang needs 3 node(s) of gpupool (max 2)")
+    assert "16 nvidia.com/gpu" in huge["advice"]
+    assert fine["problem"] in ("unbounded", "unknown")
+    assert ran.code == 3
+
+
+def test_status_tells_the_verdict_of_now_not_that_of_submit(muster: Muster, write: Write, world: str) -> None:
+    stamped = {"muster.dev/preflight": "fits: gang needs 3 node(s) of gpupool (max 4)"}
+    dump = write("dump.yaml", gang("huge", 3, uid="u1", annotations=stamped), waiting("huge", "u1"))
+    ran = muster("status", "job/huge", "-f", dump, "--with", world)
+    assert "gang needs 3 node(s) of gpupool (max 2): cannot fit" in ran.out
+    listed = muster("audit", "-f", dump, "--with", world)
+    assert listed.out.splitlines()[1].startswith("never-fits")

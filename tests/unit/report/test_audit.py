@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from classifier.fit import Outcome, Verdict
-from classifier.report import Picture, audit_foreign, audit_job
+from classifier.report import Picture, audit_foreign, audit_job, audit_unseen
 from tests.unit.report.builders import (
     ADMITTED,
     MISSING,
@@ -103,8 +103,19 @@ def test_who_is_well_or_does_not_wait_is_not_listed(picture: Picture) -> None:
 
 
 def test_a_kind_muster_does_not_bound_is_unbounded() -> None:
-    finding = audit_foreign(workload(PENDING), "RayCluster/ray", T0)
+    finding = audit_foreign(workload(PENDING), "RayCluster/ray", FITS, T0)
     assert finding is not None
     assert finding.problem == "unbounded"
     assert "RayCluster/ray" in finding.why
-    assert audit_foreign(workload(RESERVED, ADMITTED), "RayCluster/ray", T0) is None
+    assert audit_foreign(workload(RESERVED, ADMITTED), "RayCluster/ray", FITS, T0) is None
+
+
+def test_what_can_never_fit_is_listed_whatever_kind_it_is_of_and_though_its_job_is_not_at_hand() -> None:
+    for finding in (
+        audit_foreign(workload(PENDING), "RayCluster/ray", NEVER, T0),
+        audit_unseen(workload(PENDING), "Job/train", "may not be read", NEVER, T0),
+    ):
+        assert finding is not None
+        assert (finding.problem, finding.why, finding.advice) == ("never-fits", NEVER.reason, NEVER.advice)
+    assert audit_foreign(workload(RESERVED, ADMITTED), "RayCluster/ray", NEVER, T0) is None
+    assert audit_foreign(workload(PENDING, active=False), "RayCluster/ray", NEVER, T0) is None
