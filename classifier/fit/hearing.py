@@ -13,7 +13,6 @@ from classifier.fit.budget import Budget, effort_of
 from classifier.fit.choice import Choice, Ground, choose, grounds, speaking
 from classifier.fit.eligible import Refusal, refusal
 from classifier.fit.gang import Podset
-from classifier.fit.quota import QuotaTree
 from classifier.fit.reading import WHO, Reading, read
 from classifier.fit.requests import KueueConfig, parse
 from classifier.fit.topology import refusal as topology_refusal
@@ -55,11 +54,7 @@ class Hearing:
         #: Whether Kueue places by topology at all; None: its configuration is not known.
         config = parse(world.kueue_config) if world.kueue_config is not None else None
         self.topology_aware = config.topology_aware if isinstance(config, KueueConfig) else None
-        of_world = kept.of("world")
-        if "tree" not in of_world:
-            known = not {api.COHORTS, api.CLUSTER_QUEUES} & world.unread
-            of_world["tree"] = QuotaTree(world.cluster_queues, world.cohorts, cohorts_known=known)
-        self.tree: QuotaTree = of_world["tree"]
+        self.tree = world.quota
         self._readings = kept.of(("readings", queue.name))
         self._options: dict[Hashable, tuple[int, Options]] = kept.of(("options", queue.name))
         self._grounds = kept.of(("grounds", queue.name))

@@ -11,7 +11,6 @@ from classifier import api
 from classifier.fit.facts import Sources, refined_max
 from classifier.fit.faults import faults, legible
 from classifier.fit.quota.chain import no_quota
-from classifier.fit.quota.tree import QuotaTree
 from classifier.fit.world import World
 from classifier.objects import CapacityProfile, ClusterQueue, ResourceFlavor
 
@@ -24,7 +23,6 @@ def setup_faults(world: World, now: int, sources: Sources | None = None) -> dict
 
     What is missing counts as a fault only where its kind may be read. ``sources`` are the world's, where they are read.
     """
-    tree = QuotaTree(world.cluster_queues, world.cohorts, cohorts_known=api.COHORTS not in world.unread)
     sources = sources or Sources(world)
     found: dict[str, list[str]] = {}
     by_flavor: dict[str, list[CapacityProfile]] = {}
@@ -34,7 +32,7 @@ def setup_faults(world: World, now: int, sources: Sources | None = None) -> dict
         texts = [
             *_contradictions(profile, by_flavor[profile.spec.flavor], world),
             *_queue_faults(profile, world),
-            *_without_quota(profile, world, tree, sources, now),
+            *_without_quota(profile, world, sources, now),
             *_without_domains(profile, world),
         ]
         if texts:
@@ -69,9 +67,7 @@ def _queue_faults(profile: CapacityProfile, world: World) -> Iterator[str]:
             yield f"{missing}; add it or correct spec.clusterQueues"
 
 
-def _without_quota(
-    profile: CapacityProfile, world: World, tree: QuotaTree, sources: Sources, now: int
-) -> Iterator[str]:
+def _without_quota(profile: CapacityProfile, world: World, sources: Sources, now: int) -> Iterator[str]:
     """A queue that may use nothing of a flavor whose pool could grow: nothing of it will ever start."""
     offered = sorted(_offered(profile, sources, now))
     for queue in sorted(world.cluster_queues.values(), key=lambda one: one.name):
@@ -79,7 +75,7 @@ def _without_quota(
             continue
         covered = _covered(queue, profile.spec.flavor)
         for resource in offered:
-            if resource in covered and tree.potential(queue.name, profile.spec.flavor, resource) == 0:
+            if resource in covered and world.quota.potential(queue.name, profile.spec.flavor, resource) == 0:
                 yield no_quota(queue, profile.spec.flavor, resource)
 
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final
 
+from classifier import api
 from classifier.fit.facts import PoolFacts, Sources
 from classifier.fit.faults import faults
 from classifier.fit.live import Live, Shown, by_kind
 from classifier.fit.nodes import Nodes
 from classifier.fit.pools import Pool, declared_pool
+from classifier.fit.quota.tree import QuotaTree
 from classifier.objects import CapacityProfile, Node, ResourceFlavor
 from classifier.objects import Pool as DeclaredPool
 
@@ -89,6 +91,8 @@ class Supply:
         #: Facts that are a bound as long as they are fresh, and whether they were.
         self._timed: list[tuple[PoolFacts, bool]] = []
         self._kept = Kept()
+        self._tree_of: tuple[object, ...] = ()
+        self._tree = QuotaTree({}, {})
 
     def look(self, node: Node) -> Live:
         """The node as preflight sees it. Looked at as they come, thousands of nodes keep no judgement waiting."""
@@ -116,6 +120,15 @@ class Supply:
         if found is None:
             found = self._backings[flavor.name] = self._work_out(flavor, world, now)
         return found
+
+    def quota(self, world: World) -> QuotaTree:
+        """Kept while queues and cohorts stand, whatever happens to nodes: a thousand queues take long to add up."""
+        known = not {api.COHORTS, api.CLUSTER_QUEUES} & world.unread
+        tree_of = (world.cluster_queues, world.cohorts, known)
+        if not _all_the_same(tree_of, self._tree_of):
+            self._tree = QuotaTree(world.cluster_queues, world.cohorts, cohorts_known=known)
+            self._tree_of = tree_of
+        return self._tree
 
     def carrying(self, labels: Mapping[str, str]) -> Sequence[Live]:
         """The live nodes with all these labels."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from classifier import api
 from classifier.fit.gang import Runtimes
+from classifier.fit.quota.tree import QuotaTree
 from classifier.fit.supply import Backing, Kept, Supply
 from classifier.objects import (
     AdmissionCheck,
@@ -100,6 +101,11 @@ class World:
     def behind(self, flavor: ResourceFlavor, now: int) -> Backing:
         """What stands behind the flavor. Once :meth:`at` has been called."""
         return self.supply.behind(flavor, self, now)
+
+    @property
+    def quota(self) -> QuotaTree:
+        """What each ClusterQueue may use at most."""
+        return self.supply.quota(self)
 
     def at(self, now: int) -> Kept:
         """What was worked out about this very world so far. ``now`` in ms."""

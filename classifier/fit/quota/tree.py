@@ -6,9 +6,10 @@ Quota of stopped and inactive queues counts; preemption settings do not.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
-from classifier.objects import ClusterQueue, Cohort, FlavorQuotas, Quantity
+from classifier.objects import ClusterQueue, Cohort, Quantity, ResourceQuota
 from classifier.quantity import MAX_INT64, NANO, QuantityError, amount_of, parse
 
 #: As an amount it is int64's largest, and stays it whatever is added or taken away.
@@ -35,6 +36,8 @@ class QuotaTree:
         self._missing = self._cohorts.keys() - cohorts.keys()
         self._potentials: dict[tuple[str, str, str], int] = {}
         self._subtrees: dict[tuple[str, str, str], dict[_Node, int]] = {}
+        #: Of each root that has members all of its tree, children first.
+        self._members: dict[str, list[_Node]] = {}
 
     def potential(self, queue: str, flavor: str, resource: str) -> int:
         """The most that the queue could use of the flavor if nobody else used any; UNLIMITED if there is no bound.
@@ -80,30 +83,39 @@ class QuotaTree:
         path = list(_upwards(node))
         try:
             subtree = self._subtree(path[-1], flavor, resource)
-            potential = subtree[path[-1]]
+            potential = subtree.get(path[-1], 0)
             for one in reversed(path[:-1]):
                 quota = _quota(one, flavor, resource)
-                potential = _add(_kept(quota, subtree[one]), potential)
+                own = subtree.get(one, 0)
+                potential = _add(_kept(quota, own), potential)
                 if quota.borrowing is not None:
-                    potential = min(potential, _add(subtree[one], quota.borrowing))
+                    potential = min(potential, _add(own, quota.borrowing))
         except QuantityError:
             return UNLIMITED
         return potential
 
     def _subtree(self, root: "_Node", flavor: str, resource: str) -> "dict[_Node, int]":
-        """The quota of every node of the tree, with what its children lend it. Raises QuantityError."""
+        """The quota of every node of the tree that has any, with what its children lend it. Raises QuantityError."""
+        if not root.children:
+            return {root: _quota(root, flavor, resource).nominal}
         key = (root.name, flavor, resource)
-        found = self._subtrees.get(key) if root.children else None
+        found = self._subtrees.get(key)
         if found is None:
-            found = {}
-            for node in reversed(_downwards(root)):
-                total = _quota(node, flavor, resource).nominal
-                for child in node.children:
-                    own = found[child]
-                    total = _add(total, _subtract(own, _kept(_quota(child, flavor, resource), own)))
-                found[node] = total
-            if root.children:
-                self._subtrees[key] = found
+            found = self._subtrees[key] = self._add_up(root, flavor, resource)
+        return found
+
+    def _add_up(self, root: "_Node", flavor: str, resource: str) -> "dict[_Node, int]":
+        members = self._members.get(root.name)
+        if members is None:
+            members = self._members[root.name] = _downwards(root)[::-1]
+        found: dict[_Node, int] = {}
+        for node in members:
+            quota = _quota(node, flavor, resource)
+            own = _add(found.get(node, 0), quota.nominal)
+            if own:
+                found[node] = own
+                if node is not root and node.parent is not None:
+                    found[node.parent] = _add(found.get(node.parent, 0), _subtract(own, _kept(quota, own)))
         return found
 
 
@@ -112,7 +124,8 @@ class _Node:
     """A ClusterQueue or a Cohort."""
 
     name: str
-    flavors: dict[str, list[FlavorQuotas]] = field(default_factory=dict)
+    #: By flavor and resource; of several the first.
+    quotas: dict[tuple[str, str], ResourceQuota] = field(default_factory=dict)
     parent: "_Node | None" = None
     children: "list[_Node]" = field(default_factory=list)
 
@@ -131,21 +144,21 @@ def _node(name: str, obj: ClusterQueue | Cohort) -> _Node:
     node = _Node(name)
     for group in (obj.spec.resource_groups if obj.spec else None) or ():
         for flavor in group.flavors or ():
-            node.flavors.setdefault(flavor.name, []).append(flavor)
+            for one in flavor.resources or ():
+                node.quotas.setdefault((flavor.name, one.name), one)
     return node
 
 
 def _quota(node: _Node, flavor: str, resource: str) -> _Quota:
     """Raises QuantityError for one that the API server would refuse."""
-    for quotas in node.flavors.get(flavor, ()):
-        for one in quotas.resources or ():
-            if one.name == resource:
-                return _Quota(
-                    nominal=_amount(resource, one.nominal_quota) or 0,
-                    borrowing=_amount(resource, one.borrowing_limit),
-                    lending=_amount(resource, one.lending_limit),
-                )
-    return _NO_QUOTA
+    one = node.quotas.get((flavor, resource))
+    return _NO_QUOTA if one is None else _read(resource, one.nominal_quota, one.borrowing_limit, one.lending_limit)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _read(resource: str, nominal: Quantity | None, borrowing: Quantity | None, lending: Quantity | None) -> _Quota:
+    """Kept by their texts: a thousand queues have a few dozen different quotas."""
+    return _Quota(_amount(resource, nominal) or 0, _amount(resource, borrowing), _amount(resource, lending))
 
 
 def _amount(resource: str, quantity: Quantity | None) -> int | None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from classifier import api
 from classifier.fit import Outcome, Supply, Verdict, World, judge
 from classifier.objects import Node
 from tests.builders import (
@@ -185,7 +186,7 @@ def without(key: str) -> dict[str, object]:
 
 
 def test_what_is_kept_is_forgotten_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pools of live nodes are made anew for each way to tell them apart; what was kept about others speaks of others."""
+    """Pools of live nodes are made anew for each way to tell them apart; what was kept speaks of others."""
     monkeypatch.setattr("classifier.fit.supply._KEPT", 24)
     monkeypatch.setattr("classifier.fit.supply._COUNTED", 1)
     world = gpu_world(
@@ -219,3 +220,14 @@ def test_gangs_that_differ_in_nothing_placement_reads_are_kept_once() -> None:
         judge(job(name).queue("gpu").gpus(1).template_metadata(labels=labels).done(), world, 0)
         counted.append(sum(map(len, world.at(0)._sorts.values())))
     assert len(set(counted)) == 1
+
+
+def test_a_node_that_comes_leaves_quota_as_it_was_added_up() -> None:
+    world = gpu_world()
+    before = world.quota
+    world.nodes = [member().done()]
+    assert world.quota is before
+    world.cohorts = {}
+    assert world.quota is not before
+    before, world.unread = world.quota, frozenset([api.COHORTS])
+    assert world.quota is not before
