@@ -9,12 +9,14 @@ import operator
 import re
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from classifier import api
 from classifier.cluster.client import ApiError, ClientError
 from classifier.cluster.following import Following
 from classifier.cluster.kept import Kept
+from classifier.cluster.sharing import Sharing
 from classifier.fit import World
 from classifier.objects import ClusterQueue, Meta, TrainJob
 
@@ -37,6 +39,10 @@ class Link(NamedTuple):
     def key(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
+    @property
+    def which(self) -> tuple[api.Resource, str]:
+        return self.kept.resource, self.key
+
 
 class Asking:
     """:meth:`world` is the follower's, with what it lacked."""
@@ -46,21 +52,29 @@ class Asking:
         self._monotonic = monotonic
         #: Cohorts that were not there, and until when that is taken for true.
         self._absent: dict[str, float] = {}
+        #: A queue that nobody made costs one GET a round trip, however many jobs name it.
+        self._sharing = Sharing()
         #: ClusterQueues of which nothing was missing in these parts of the world: a queue may have hundreds of flavors.
         self._parts: tuple[object, ...] = ()
         self._whole: set[str] = set()
 
-    async def world(self, namespace: str, queue: str, obj: Meta | None = None) -> World:
-        """The world for a job in ``queue``. What was found stays in the follower's copy. Raises :class:`Unreadable`."""
+    async def world(self, namespace: str, queue: str, obj: Meta | None = None, *, surely: bool = False) -> World:
+        """The world for a job in ``queue``. What was found stays in the follower's copy. Raises :class:`Unreadable`.
+
+        ``surely``: not even a moment ago is soon enough to have seen that something is not there.
+        """
         asked: set[tuple[api.Resource, str]] = set()
         while True:
             world = self._following.world()
-            missing = {(link.kept.resource, link.key): link for link in self._missing(world, namespace, queue, obj)}
-            wanted = [link for which, link in missing.items() if which not in asked]
+            wanted = {
+                link.which: link
+                for link in self._missing(world, namespace, queue, obj)
+                if link.which not in asked and (surely or not self._known_absent(link))
+            }
             if not wanted:
                 return world
-            asked |= missing.keys()
-            await asyncio.gather(*map(self._ask, wanted))
+            asked |= wanted.keys()
+            await asyncio.gather(*map(self._ask, wanted.values()))
 
     def _missing(self, world: World, namespace: str, queue: str, obj: Meta | None) -> Iterator[Link]:
         """The first missing link of every branch."""
@@ -84,7 +98,7 @@ class Asking:
             links = list(self._behind(world, cluster_queue))
             if not links:
                 self._whole.add(cluster_queue.name)
-            yield from (link for link in links if not self._known_absent(link))
+            yield from links
 
     def _behind(self, world: World, cluster_queue: ClusterQueue) -> Iterator[Link]:
         follow = self._following
@@ -123,8 +137,10 @@ class Asking:
             yield Link(self._following.cluster_training_runtimes, ref.name)
 
     async def _ask(self, link: Link) -> None:
-        if not _NAME.fullmatch(link.name):
-            return
+        if _NAME.fullmatch(link.name):
+            await self._sharing.ask(link.which, partial(self._read, link))
+
+    async def _read(self, link: Link) -> None:
         kind, reflector = link.kept.resource.kind, link.kept.reflector
         try:
             body = await self._following.client.request("GET", reflector.path(link.name, link.namespace))

@@ -1,5 +1,6 @@
 """What seems to be missing is asked for before a verdict rests on it: once, and only what the job's chain needs."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -104,6 +105,14 @@ async def test_what_is_not_there_is_asked_for_once_a_question(server: ApiServer,
     assert world.cluster_queues is before
 
 
+async def test_a_crowd_of_jobs_in_a_queue_that_nobody_made_is_no_crowd_of_questions(
+    server: ApiServer, asking: Asking
+) -> None:
+    server.calls.clear()
+    await asyncio.gather(*(asking.world("team", "none") for _ in range(200)))
+    assert len(asked(server)) <= 2
+
+
 @pytest.mark.parametrize(
     ("kind", "builder"), [("TrainingRuntime", runtime()), (None, cluster_runtime())], ids=["namespaced", "cluster"]
 )
@@ -151,6 +160,8 @@ async def test_a_cohort_that_is_but_a_name_is_not_asked_for_by_every_job(
     server.calls.clear()
     await asking.world("team", "q")
     assert asked(server) == []
+    assert "everybody" not in (await asking.world("team", "q", surely=True)).cohorts
+    assert asked(server) == [api.COHORTS.path(name="everybody")]
     pauses.now += 6
     put(server, cohort("everybody"))
     await fall_behind(server)
