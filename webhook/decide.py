@@ -31,7 +31,7 @@ Judge = Callable[[Meta, World, int], Verdict]
 class Views(Protocol):
     """What :class:`webhook.snapshot.Snapshot` offers to a decision."""
 
-    async def view(self, namespace: str, queue: str, obj: Meta | None = None) -> View: ...
+    async def view(self, namespace: str, queue: str, obj: Meta | None = None, *, surely: bool = False) -> View: ...
 
 
 class Groups(Protocol):
@@ -110,20 +110,29 @@ class Reviewer:
             return ALLOWED
         try:
             view = await self._view(obj, queue)
+            verdict = self._verdict(asked, view)
+            if verdict is not None and verdict.denied:
+                view = await self._view(obj, queue, surely=True)
+                verdict = self._verdict(asked, view)
         except Unavailable as error:
             if not request.dry_run:
                 self._metrics.skipped.labels(error.cause).inc()
             return Answer(warnings=(f"muster: {error}",) if self._judging else ())
         notices = timeout_of(obj.metadata.annotations, view.policies).warnings
-        if not view.policies.profiles:
+        if verdict is None:
+            if asked.unreadable and view.policies.profiles:
+                notices = (f"this {request.kind.kind} cannot be read: {asked.unreadable}", *notices)
             return admit.told(notices)
-        if asked.unreadable:
-            return admit.told((f"this {request.kind.kind} cannot be read: {asked.unreadable}", *notices))
-        verdict = self._judge(obj, view.world, self._time.now())
         if verdict.denied and (why := await self._pardoned(asked, view)):
             verdict = admit.pardoned(verdict, why)
         self._record(request, asked, verdict, view)
         return admit.answer(verdict, notices)
+
+    def _verdict(self, asked: Subject, view: View) -> Verdict | None:
+        """None where no profile asks for one, and of what cannot be read."""
+        if asked.unreadable or not view.policies.profiles:
+            return None
+        return self._judge(asked.obj, view.world, self._time.now())
 
     async def _pardoned(self, asked: Subject, view: View) -> str | None:
         """Why what can never fit is let through all the same; None if nothing speaks for it."""
@@ -136,8 +145,8 @@ class Reviewer:
             return f"pod group {group} exists already"
         return None
 
-    async def _view(self, obj: Meta, queue: str) -> View:
-        view = await self._snapshot.view(obj.namespace, queue, obj)
+    async def _view(self, obj: Meta, queue: str, *, surely: bool = False) -> View:
+        view = await self._snapshot.view(obj.namespace, queue, obj, surely=surely)
         self._judging = bool(view.world.profiles)
         return view
 

@@ -51,10 +51,11 @@ class Snapshot:
         """Until cancelled."""
         await self.following.run()
 
-    async def view(self, namespace: str, queue: str, obj: Meta | None = None) -> View:
+    async def view(self, namespace: str, queue: str, obj: Meta | None = None, *, surely: bool = False) -> View:
         """The view for a job in ``queue``. Raises :class:`Unavailable` when what we have is missing or too old.
 
-        What seems missing is asked for once, live; of a TrainJob given as ``obj`` its runtime too.
+        What seems missing is asked for once, live; of a TrainJob given as ``obj`` its runtime too. ``surely``: also
+        what was asked for in vain a moment ago.
         """
         if not self.following.synced:
             raise Unavailable("unsynced", "preflight skipped: it has not read the cluster yet")
@@ -62,7 +63,7 @@ class Snapshot:
         if age * SECOND > self._settings.stale_after:
             raise Unavailable("stale", f"preflight skipped: its view of the cluster is {age:.0f}s old")
         try:
-            world = await self._asking.world(namespace, queue, obj)
+            world = await self._asking.world(namespace, queue, obj, surely=surely)
         except Unreadable as error:
             raise Unavailable("unreachable", f"preflight skipped: {error}") from error
         local_queue = world.local_queues.get(f"{namespace}/{queue}")

@@ -52,7 +52,7 @@ class Clock(ServerTime):
 class Views:
     """The one world, for every job."""
 
-    async def view(self, namespace: str, queue: str, obj: Meta | None = None) -> View:
+    async def view(self, namespace: str, queue: str, obj: Meta | None = None, *, surely: bool = False) -> View:
         here = world()
         local_queue = here.local_queues.get(f"{namespace}/{queue}")
         cluster_queue = here.cluster_queues.get(local_queue.cluster_queue) if local_queue else None

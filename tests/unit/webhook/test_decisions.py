@@ -12,7 +12,7 @@ from aiohttp import web
 
 from classifier import api, fit
 from tests.unit.webhook.apiserver import ApiServer
-from tests.unit.webhook.builders import Object, job, local_queue, namespace, profile
+from tests.unit.webhook.builders import Object, cluster_queue, job, local_queue, namespace, profile
 from tests.unit.webhook.conftest import Eventually
 from tests.unit.webhook.running import LINE, Webhook
 from webhook.decide import Judge
@@ -204,7 +204,7 @@ class TestWithoutAPolicy:
     async def test_our_own_trouble_is_counted_and_not_told(
         self, policy: None, ready: Webhook, monkeypatch: pytest.MonkeyPatch, failing: Any
     ) -> None:
-        async def view(*_: str) -> None:
+        async def view(*_: object, **__: object) -> None:
             if isinstance(failing, type):
                 raise failing
             await failing()
@@ -309,6 +309,26 @@ class TestWithTheRealJudgement:
         )
         (cause,) = response["status"]["details"]["causes"]
         assert (cause["reason"], cause["field"]) == ("nodes", "podSets[main]")
+
+    async def test_quota_that_has_come_a_moment_ago_refutes_a_denial(
+        self, ready: Webhook, apiserver: ApiServer, eventually: Eventually
+    ) -> None:
+        """That there is no such Cohort may be remembered for a while: never until a job is refused for it."""
+        queue = cluster_queue()
+        queue["spec"]["cohortName"] = "everybody"
+        apiserver.put(api.CLUSTER_QUEUES.path(name="gpu-a100"), queue)
+        apiserver.put(api.CAPACITY_PROFILES.path(name="gpu-a100-8"), profile(maximum=100))
+
+        async def for_its_quota() -> bool:
+            response = await ready.ask("/validate", job(pods=9))
+            return "72" in response.get("status", {}).get("message", "")
+
+        await eventually(for_its_quota)
+        group = queue["spec"]["resourceGroups"][0]
+        del queue["spec"]["resourceGroups"]
+        apiserver.put(api.COHORTS.path(name="everybody"), {"spec": {"resourceGroups": [group]}})
+        apiserver.events.pop()  # this reaches no watch
+        assert (await ready.ask("/validate", job(pods=9)))["allowed"] is True
 
     async def test_warn_lets_the_same_gang_in(
         self, ready: Webhook, apiserver: ApiServer, eventually: Eventually
