@@ -13,7 +13,7 @@ PHASES: Final = ("mutate", "validate")
 #: Why a review was answered without the decision it asked for.
 ERRORS: Final = ("internal", "malformed", "object", "too-large", "slow", "deadline")
 #: Why a job that a profile covers was not judged.
-SKIPPED: Final = ("break-glass", "stale", "unsynced")
+SKIPPED: Final = ("break-glass", "stale", "unreachable", "unsynced")
 
 _BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 
