@@ -64,7 +64,10 @@ class Engine:
         self._queue: WorkQueue[Key] = WorkQueue()
         self._deadlines: Deadlines[Key] = Deadlines(self._now, self._queue.add)
         self.following = Following(
-            client, kueue_config=settings.kueue_config, autoscaler_status=settings.autoscaler_status
+            client,
+            kueue_config=settings.kueue_config,
+            autoscaler_status=settings.autoscaler_status,
+            preflight_optional=settings.preflight_optional,
         )
         self.cache = Cache(
             client,

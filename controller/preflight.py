@@ -140,8 +140,14 @@ class Preflight:
         return kinds
 
     async def _judge(self, kind: Kind, world: World, now: int) -> None:
-        verdict = judge_waiting(kind.workload(), world, now, steps=STEPS)
-        kind.outcome, kind.line = verdict.outcome, verdict.line
+        try:
+            verdict = judge_waiting(kind.workload(), world, now, steps=STEPS)
+        except Exception:
+            # A fault of ours in one judgement must keep neither the others nor deadlines from being looked at.
+            log.exception("cannot judge", extra={"workload": next(iter(kind.keys), "")})
+            kind.outcome, kind.line = Outcome.UNKNOWN, ""
+        else:
+            kind.outcome, kind.line = verdict.outcome, verdict.line
         await self._turn()
 
     async def _show(self, key: str, kind: Kind) -> None:

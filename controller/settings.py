@@ -31,6 +31,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     workers: int
     kueue_config: ConfigMapName | None
     autoscaler_status: ConfigMapName | None
+    preflight_optional: bool
     log_level: str
     kubeconfig: str | None
 
@@ -121,6 +122,12 @@ def parser() -> argparse.ArgumentParser:
         help="NAMESPACE/NAME of the ConfigMap Kueue is configured by; empty: not read",
     )
     add("--autoscaler-status", default=str(AUTOSCALER_STATUS), help="the same of the autoscaler's status")
+    add(
+        "--preflight-optional",
+        default="false",
+        choices=("true", "false"),
+        help="true: jobs of every namespace may skip preflight by their own annotation",
+    )
     add("--log-level", default="info", help=f"least severe log lines to show: {', '.join(LEVELS)}")
     add("--kubeconfig", default=None, help="kubeconfig file; default: KUBECONFIG, else the pod's ServiceAccount")
     return out
@@ -148,6 +155,7 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
         workers=problems.whole("--workers", raw.workers),
         kueue_config=problems.config_map("--kueue-config", raw.kueue_config),
         autoscaler_status=problems.config_map("--autoscaler-status", raw.autoscaler_status),
+        preflight_optional=raw.preflight_optional == "true",
         log_level=raw.log_level,
         kubeconfig=raw.kubeconfig,
     )

@@ -39,7 +39,7 @@ class Shapes:
             for podset in podsets:
                 _leave_out(podset.template)
             packed = _ENCODER.encode(podsets)
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError, OverflowError, RecursionError):
             return None
         shape = self._known.get(packed)
         if shape is None:

@@ -69,6 +69,9 @@ def test_the_webhooks_own_settings_are_within_reach(defaults: list[Object]) -> N
     objects = render({"webhook": {"preflightOptional": True, "staleAfter": "10m", "tlsMinVersion": "1.3"}})
     chosen = webhook.settings.read(arguments(objects, "webhook"), {})
     assert (chosen.stale_after, chosen.preflight_optional, chosen.tls_min_version) == (600_000, True, "1.3")
+    # What waits is judged by the same rule as what is submitted.
+    assert controller.settings.parse(arguments(defaults, "controller")).preflight_optional is False
+    assert controller.settings.parse(arguments(objects, "controller")).preflight_optional is True
 
 
 def test_every_setting_of_the_webhook_is_a_value_or_has_one_choice() -> None:

@@ -9,6 +9,7 @@ import pytest
 from classifier import api
 from classifier.cluster.following import Following
 from classifier.fit import judge_waiting
+from classifier.objects import Workload
 from controller import preflight as module
 from tests.apiserver import Call, answer
 from tests.builders import (
@@ -257,6 +258,32 @@ async def test_others_get_their_turn_between_any_two_judgements(
         task.cancel()
     assert len(seen) >= 20
     assert all(later > earlier for earlier, later in pairwise(seen))
+
+
+async def test_a_fault_in_one_judgement_keeps_no_other_from_being_judged(
+    world: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judging(of: Workload, *rest: Any, **options: Any) -> Any:
+        if of.spec and of.spec.pod_sets and of.spec.pod_sets[0].count == 7:
+            raise ZeroDivisionError
+        return judge_waiting(of, *rest, **options)
+
+    monkeypatch.setattr(module, "judge_waiting", judging)
+    for pods in (6, 7, 8):
+        world.put(api.WORKLOADS.path("team", f"job-{pods}"), workload(f"job-{pods}").podset("main", pods).raw())
+    async with start() as controller:
+        await controller.until(lambda: figure(controller) == 2)
+
+
+async def test_every_job_may_ask_where_the_installation_says_so(world: Cluster, start: Any) -> None:
+    world.put(PROFILE, growing_to(1))
+    world.put(JOB, job().annotate(api.PREFLIGHT_MODE, "Off").raw())
+    async with start("--preflight-optional=true") as controller:
+        await controller.until(lambda: controller.engine._preflight._looked > 0)
+        world.put(JOB, job().raw())
+        await controller.until(lambda: figure(controller) == 1)
+        world.put(JOB, job().annotate(api.PREFLIGHT_MODE, "Off").raw())
+        await controller.until(lambda: figure(controller) == 0)
 
 
 async def test_the_last_verdict_stands_while_there_is_nothing_to_judge_by(
