@@ -19,7 +19,7 @@ from classifier.fit import Outcome, Verdict
 from classifier.instant import SECOND, format_instant, instant_or_none
 from classifier.objects import Meta
 from classifier.policy import Timeout
-from webhook.template import Operation, token
+from webhook.template import Operation, have_room, token
 
 #: Milliseconds. Also forgives replicas whose clocks differ by a second: a stamp may come from the near future.
 FRESH: Final = 60 * SECOND
@@ -94,6 +94,9 @@ def patch(obj: Meta, stamps: Mapping[str, str]) -> tuple[Operation, ...]:
     current = metadata.annotations
     if current is None:
         return ({"op": "add", "path": "/metadata/annotations", "value": dict(stamps)},) if stamps else ()
+    if not have_room({key: value for key, value in current.items() if key not in _OURS}, stamps):
+        # No stamp is worth the job.
+        stamps = {}
     removed = [{"op": "remove", "path": _path(key)} for key in _OURS if key in current and key not in stamps]
     added = [
         {"op": "add", "path": _path(key), "value": value} for key, value in stamps.items() if current.get(key) != value

@@ -15,7 +15,7 @@ from classifier.fit.gang import GangError, Runtimes, Unresolved
 from classifier.fit.kinds import PODSETS
 from classifier.objects import Job, Meta
 from classifier.state.kinds import KINDS
-from webhook.template import Operation, token, with_annotation
+from webhook.template import Operation, have_room, token, with_annotation
 
 #: Kinds whose pod templates Kueue itself changes in the update that lets them go, so that ours may be changed with it.
 #: It does not write those of a TrainJob (its runtime's) and of an AppWrapper (within wrapped objects), and pods and
@@ -56,7 +56,10 @@ def started(resource: api.Resource, old: Any, new: Meta, raw: msgspec.Raw) -> tu
     # From the old object, so that asked again within the same request it says the same.
     count = str(int(before) + 1 if _COUNT.fullmatch(before) else 1)
     kept = {"op": "add", "path": _PATH, "value": count}
-    counted = () if new.annotation(api.ADMISSION_COUNT) == count else (kept,)
+    annotations = new.metadata.annotations or {}
+    if not have_room(annotations, {api.ADMISSION_COUNT: count}):
+        return ()
+    counted = () if annotations.get(api.ADMISSION_COUNT) == count else (kept,)
     return (*counted, *with_annotation(raw, podsets, api.ADMISSION_COUNT, count))
 
 

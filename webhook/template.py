@@ -6,7 +6,7 @@ the document is not as expected there is none.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
@@ -20,6 +20,13 @@ Operation = dict[str, Any]
 _NAME: Final = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _KEY: Final = re.compile(rf"([a-z0-9]([-a-z0-9.]{{0,251}}[a-z0-9])?/)?{_NAME}")
 _VALUE: Final = re.compile(rf"({_NAME})?")
+#: What the API server itself puts on the pods of a Job: it refuses a template that says otherwise
+#: (Kubernetes: pkg/apis/batch/validation/validation.go, ValidateGeneratedSelector).
+_TAKEN: Final = frozenset({"job-name", "controller-uid"})
+
+#: Bytes of all annotations of one object, keys and values (Kubernetes: staging/src/k8s.io/apimachinery/pkg/api/
+#: validation/objectmeta.go, TotalAnnotationSizeLimitB). The object whose annotations are longer is refused.
+ANNOTATIONS_LIMIT: Final = 256 * 2**10
 
 
 def topology_label(profiles: Iterable[CapacityProfile]) -> WorkloadLabel | None:
@@ -28,7 +35,8 @@ def topology_label(profiles: Iterable[CapacityProfile]) -> WorkloadLabel | None:
     found = [p.spec.topology.workload_label for p in profiles if p.spec.topology and p.spec.topology.workload_label]
     if not found or any(label != found[0] for label in found):
         return None
-    return found[0] if _KEY.fullmatch(found[0].key) and _VALUE.fullmatch(found[0].value) else None
+    key, value = found[0].key, found[0].value
+    return found[0] if _KEY.fullmatch(key) and key not in _TAKEN and _VALUE.fullmatch(value) else None
 
 
 def with_label(raw: msgspec.Raw, podsets: Iterable[Podset], label: WorkloadLabel) -> tuple[Operation, ...]:
@@ -39,6 +47,12 @@ def with_label(raw: msgspec.Raw, podsets: Iterable[Podset], label: WorkloadLabel
 def with_annotation(raw: msgspec.Raw, podsets: Iterable[Podset], key: str, value: str) -> tuple[Operation, ...]:
     """The annotation on every template, whatever value it had."""
     return _put(raw, podsets, "annotations", key, value, replace=True)
+
+
+def have_room(annotations: Mapping[str, Any], more: Mapping[str, str]) -> bool:
+    """Whether ``annotations`` may bear ``more`` besides: what its author may write, we must not make too long."""
+    together = {**annotations, **more}
+    return sum(len(f"{key}{value}".encode(errors="replace")) for key, value in together.items()) <= ANNOTATIONS_LIMIT
 
 
 def token(key: str) -> str:
@@ -92,6 +106,8 @@ def _one(template: Any, path: str, field: str, key: str, value: str, *, replace:
     if present is None:
         return _add(f"{path}/metadata/{field}", {key: value})
     if not isinstance(present, dict) or present.get(key) == value or (key in present and not replace):
+        return None
+    if field == "annotations" and not have_room(present, {key: value}):
         return None
     return _add(f"{path}/metadata/{field}/{token(key)}", value)
 

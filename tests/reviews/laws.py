@@ -47,6 +47,11 @@ def request(kind: Kind, obj: Document, old: Document | None = None) -> Request:
     )
 
 
+def length(annotations: dict[str, str]) -> int:
+    """As the API server measures it, in bytes."""
+    return sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+
+
 def ask(decision: Coroutine[Any, Any, Answer]) -> Answer:
     """Nothing here waits for anything."""
     try:

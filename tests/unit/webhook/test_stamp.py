@@ -15,8 +15,10 @@ from classifier.fit import Outcome, Verdict
 from classifier.instant import HOUR, MINUTE, SECOND, format_instant
 from classifier.objects import Job
 from classifier.policy import Timeout
+from tests.reviews import laws
 from tests.unit.webhook.builders import NOW, Object, job
 from webhook import stamp
+from webhook.template import ANNOTATIONS_LIMIT
 
 FITS = Verdict(
     outcome=Outcome.FITS_AFTER_SCALE_UP,
@@ -64,6 +66,17 @@ def test_a_job_under_a_policy_is_stamped(before: Object) -> None:
     obj = job()
     obj["metadata"].update(before)
     assert annotations(stamped(obj)) == {**(before.get("annotations") or {}), **STAMPED}
+
+
+@pytest.mark.parametrize("room", [-1, 0, 1, 40, 200, 264, 265, 1000])
+@pytest.mark.parametrize("copied", [False, True], ids=["new", "copied"])
+def test_no_job_is_refused_for_the_length_of_our_annotations(copied: bool, room: int) -> None:
+    obj = job(annotations=dict(STAMPED) if copied else {})
+    obj["metadata"]["annotations"]["é"] = "x" * (ANNOTATIONS_LIMIT - 2 - room)
+    found = annotations(stamped(obj))
+    need = laws.length(STAMPED)
+    assert found.keys() - {"é"} == (STAMPED.keys() if room >= need else set())
+    assert annotations(stamped({**obj, "metadata": {**obj["metadata"], "annotations": found}})) == found
 
 
 @pytest.mark.parametrize(

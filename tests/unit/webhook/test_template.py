@@ -97,6 +97,24 @@ def test_a_job_whose_template_may_not_change_any_more_is_let_go_as_it_is() -> No
     assert set(on_templates(obj, "annotations", api.ADMISSION_COUNT)) == {None}
 
 
+@pytest.mark.parametrize("room", range(-2, 40, 7))
+@pytest.mark.parametrize("full", ["job", "template"])
+def test_no_start_fails_for_the_length_of_our_annotations(full: str, room: int) -> None:
+    """The API server refuses an object whose annotations are longer, and the start would be refused for ever."""
+    before = mutated("job", fresh("job"))
+    before["metadata"]["annotations"][api.ADMISSION_COUNT] = "9"
+    metadata = before["metadata"] if full == "job" else next(iter(templates(before))).setdefault("metadata", {})
+    annotations = metadata.setdefault("annotations", {})
+    free = template.ANNOTATIONS_LIMIT - laws.length(annotations)
+    annotations["é"] = "x" * (free - 2 - room)
+    after = mutated("job", held(KINDS["job"], copy.deepcopy(before), False), before)
+    for each in (after, *templates(after)):
+        found = each["metadata"].get("annotations") or {}
+        assert laws.length(found) <= max(template.ANNOTATIONS_LIMIT, laws.length(annotations))
+    count = after["metadata"]["annotations"][api.ADMISSION_COUNT]
+    assert count == ("9" if full == "job" and room < 1 else "10")
+
+
 @pytest.mark.parametrize("change", ["stays held", "was running", "status"])
 def test_no_other_update_is_a_start(change: str) -> None:
     kind = KINDS["job"]
@@ -131,6 +149,8 @@ SILENT = CapacityProfile()
         ([asks(), asks()], LABEL),
         ([asks(), asks(value="other")], None),
         ([asks(), asks(key="example.com/other")], None),
+        ([asks(key="job-name")], None),
+        ([asks(key="controller-uid")], None),
         ([asks(key="")], None),
         ([asks(key="a b")], None),
         ([asks(key="-a")], None),
