@@ -32,6 +32,7 @@ class Egress:
         )
         self._backends: dict[str, list[str]] = {}
         self._faults: dict[str, Fault] = {}
+        self._stand_ins: dict[str, str] = {}
 
     @property
     def config(self) -> dict[str, object]:
@@ -64,8 +65,8 @@ class Egress:
 
     async def unroute(self, service: str) -> None:
         """Forget a Service that is gone, its fault included."""
-        self._backends.pop(service, None)
-        self._faults.pop(service, None)
+        for table in (self._backends, self._faults, self._stand_ins):
+            table.pop(service, None)
         await self.push()
 
     async def fault(self, service: str, fault: Fault | None) -> None:
@@ -76,11 +77,23 @@ class Egress:
             self._faults[service] = fault
         await self.push()
 
+    async def stand_in(self, service: str, backend: str | None) -> None:
+        """Lead a Service to ``<address>:<port>`` whatever is routed, or with None to its own again.
+
+        Connections that are open break: the API server keeps them for minutes.
+        """
+        if backend is None:
+            self._stand_ins.pop(service, None)
+        else:
+            self._stand_ins[service] = backend
+        await self.fault(service, Fault.RESET)
+        await self.fault(service, None)
+
     async def push(self) -> None:
         """Send the table; returns when it is in force. Raises :class:`ProgramFailed` if it is not taken."""
         table = {
-            service: {"backends": self._backends.get(service, []), "fault": self._faults.get(service)}
-            for service in self._backends.keys() | self._faults.keys()
+            service: {"backends": self._leads_to(service), "fault": self._faults.get(service)}
+            for service in self._backends.keys() | self._faults.keys() | self._stand_ins.keys()
         }
         try:
             reader, writer = await asyncio.open_unix_connection(str(self._control))
@@ -93,3 +106,6 @@ class Egress:
             raise ProgramFailed(self.process.describe(f"does not take its table ({error!r})")) from error
         if answer != b"ok\n":
             raise ProgramFailed(self.process.describe("did not take its table"))
+
+    def _leads_to(self, service: str) -> list[str]:
+        return [self._stand_ins[service]] if service in self._stand_ins else self._backends.get(service, [])
