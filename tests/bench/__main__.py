@@ -5,12 +5,14 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tests.bench import Figure, Say, classification, evidence, finding
+from tests.bench import Figure, Say, classification, evidence, finding, preflight, reviews
 
 BENCHES: Final[dict[str, Callable[[Say], Iterator[Figure]]]] = {
     "classification": classification.run,
     "evidence": evidence.run,
     "finding": finding.run,
+    "preflight": preflight.run,
+    "reviews": reviews.run,
 }
 
 

@@ -1,0 +1,67 @@
+"""Reviews over TLS on connections that stay open, as an API server sends them, and what they cost who answers."""
+
+import asyncio
+import os
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+CONNECTIONS: Final = 8
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+class Target:
+    """A server: its process, where it listens, and its paths, asked in turn."""
+
+    def __init__(self, name: str, pid: int | None, address: str, paths: Sequence[str]) -> None:
+        self.name = name
+        if pid is None:
+            raise ProcessLookupError(f"{name} does not run")
+        self._pid = pid
+        self._address = address
+        self._paths = paths
+        #: What each round took of CPU, in microseconds for one review.
+        self.rounds: list[float] = []
+        #: Responses as they came, of the last round.
+        self.answers: list[bytes] = []
+
+    async def round(self, bodies: Sequence[bytes]) -> None:
+        """Every body to every path."""
+        self.answers = []
+        wanted = [(path, body) for body in bodies for path in self._paths]
+        connections = await asyncio.gather(*(_connect(self._address) for _ in range(CONNECTIONS)))
+        before = _cpu_seconds(self._pid)
+        await asyncio.gather(
+            *(self._send(streams, wanted[index::CONNECTIONS]) for index, streams in enumerate(connections))
+        )
+        self.rounds.append((_cpu_seconds(self._pid) - before) / len(wanted) * 1e6)
+        for _, writer in connections:
+            writer.transport.abort()
+
+    async def _send(
+        self, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter], wanted: Sequence[tuple[str, bytes]]
+    ) -> None:
+        reader, writer = streams
+        for path, body in wanted:
+            head = f"POST {path}?timeout=2s HTTP/1.1\r\nHost: {self._address}\r\nContent-Type: application/json\r\n"
+            writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            lines = (await reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
+            if b" 200 " not in lines[0]:
+                raise AssertionError(f"{self.name} answered {lines[0].decode()}")
+            length = next(int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length:"))
+            self.answers.append(await reader.readexactly(length))
+
+
+async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, _, port = address.rpartition(":")
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return await asyncio.open_connection(host, int(port), ssl=context)
+
+
+def _cpu_seconds(pid: int) -> float:
+    """User and system time of a process with all its threads (proc_pid_stat(5), fields 14 and 15)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
