@@ -15,6 +15,11 @@ from controller.fence import FenceState
 #: A newer ``observedAt`` alone is worth a write this often, ms.
 REFRESH: Final = 5 * MINUTE
 
+#: What the API server takes (charts/muster/templates/crd/_status.tpl): for one text or figure beyond it the whole
+#: status would be refused, again and again. Others write what these are made of: names of queues, messages of checks.
+MESSAGE_LIMIT: Final = 32768
+COUNT_LIMIT: Final = 2**31 - 1
+
 
 @dataclass(frozen=True)
 class Known:
@@ -44,7 +49,7 @@ def status_of(
             *(_condition(profile, type_, condition, now) for type_, condition in wanted),
             *(condition for condition in shown.conditions or () if condition.type not in ours),
         ],
-        pools=known.pools if known is not None else shown.pools,
+        pools=[_storable(pool) for pool in known.pools] if known is not None else shown.pools,
     )
 
 
@@ -94,10 +99,20 @@ def _condition(profile: CapacityProfile, type_: str, wanted: ProfileCondition, n
         type=type_,
         status=wanted.status,
         reason=wanted.reason,
-        message=wanted.message,
+        message=_cut(wanted.message),
         last_transition_time=since or format_instant(now // SECOND * SECOND),
         observed_generation=profile.metadata.generation,
     )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…"
+
+
+def _storable(pool: PoolStatus) -> PoolStatus:
+    counts = {name: getattr(pool, name) for name in ("nodes", "ready_nodes", "target_nodes", "max_nodes")}
+    capped = {name: COUNT_LIMIT for name, count in counts.items() if count is not None and count > COUNT_LIMIT}
+    return msgspec.structs.replace(pool, **capped) if capped else pool
 
 
 def _timeless(pool: PoolStatus) -> PoolStatus:

@@ -10,7 +10,10 @@ import jsonschema
 import msgspec
 import pytest
 
-from classifier.objects.profile import CapacityProfile, CapacityProfileSpec, CapacityProfileStatus
+from classifier.objects.profile import CapacityProfile, CapacityProfileSpec, CapacityProfileStatus, PoolStatus
+from classifier.report.profiles import ProfileCondition
+from controller.fence import FenceState
+from controller.profile_status import Known, status_of
 from tests.chart.conftest import rendered
 from tests.chart.profiles import DEFAULTS, FULL, Absent, changed
 from tests.chart.render import Object, of_kind, only, render
@@ -139,6 +142,18 @@ def test_the_schema_has_the_fields_the_code_reads_and_no_others(schema: dict[str
     """A field that only the code knows would be pruned by the API server and never arrive."""
     assert fields_of(schema["properties"]["spec"]) == names_of(CapacityProfileSpec)
     assert fields_of(schema["properties"]["status"]) == names_of(CapacityProfileStatus)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 40_000])
+def test_no_status_is_refused_for_what_others_wrote_long_or_large(schema: dict[str, Any], size: int) -> None:
+    said = ProfileCondition("False", "AdmissionCheckNotActive", "é" * size)
+    many = size**3
+    pool = PoolStatus(name="gpupool", nodes=many, ready_nodes=many, target_nodes=many, max_nodes=many)
+    known = Known(said, ["f" * size] * 8 if size else [], [pool])
+    for fence in (FenceState(True, ""), FenceState(False, "f" * size)):
+        status = msgspec.to_builtins(status_of(CapacityProfile(), said, fence, known, 0))
+        validator(schema).validate({**FULL, "status": status})
+        assert max(value for value in status["pools"][0].values() if isinstance(value, int)) < 2**31
 
 
 def test_the_full_profile_reaches_the_code() -> None:
