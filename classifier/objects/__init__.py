@@ -28,6 +28,7 @@ from classifier.objects.jobset import (
     DependsOn,
     JobSet,
     JobSetSpec,
+    JobSetStatus,
     ReplicatedJob,
 )
 from classifier.objects.kubeflow import (
@@ -217,6 +218,7 @@ __all__ = [
     "JobSet",
     "JobSetSpec",
     "JobSetSpecPatch",
+    "JobSetStatus",
     "JobSetTemplate",
     "JobSetTemplatePatch",
     "JobSpec",

@@ -24,6 +24,8 @@ class JobStatus(Conditioned):
     ready: int | None = None
     succeeded: int | None = None
     failed: int | None = None
+    #: Of an Indexed Job, the indexes that are not tried again: ``1,3-5``.
+    failed_indexes: str | None = None
     terminating: int | None = None
     start_time: str | None = None
     completion_time: str | None = None

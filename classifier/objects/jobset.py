@@ -24,6 +24,15 @@ class JobSetSpec(Obj):
     replicated_jobs: list[ReplicatedJob] | None = None
 
 
+class ReplicatedJobStatus(Obj):
+    name: str = ""
+    succeeded: int = 0
+
+
+class JobSetStatus(Conditioned):
+    replicated_jobs_status: list[ReplicatedJobStatus] | None = None
+
+
 class JobSet(Meta):
     spec: JobSetSpec | None = None
-    status: Conditioned | None = None
+    status: JobSetStatus | None = None

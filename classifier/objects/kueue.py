@@ -74,11 +74,19 @@ class RequeueState(Obj):
     requeue_at: str | None = None
 
 
+class ReclaimablePod(Obj):
+    """``count`` pods of the podset have ended and are not needed again."""
+
+    name: str = ""
+    count: int = 0
+
+
 class WorkloadStatus(Conditioned):
     admission: Admission | None = None
     requeue_state: RequeueState | None = None
     admission_checks: list[AdmissionCheckState] | None = None
     scheduling_stats: SchedulingStats | None = None
+    reclaimable_pods: list[ReclaimablePod] | None = None
 
 
 class Workload(Meta):

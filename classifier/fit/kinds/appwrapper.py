@@ -13,7 +13,7 @@ import msgspec
 
 from classifier.fit.gang import GangError, Podset, Runtimes, Unresolved
 from classifier.fit.kinds.common import count_of, gang, podset
-from classifier.fit.kinds.wrapped import Json, Wrapped, infer, pod_template, pointer_of
+from classifier.fit.kinds.wrapped import AS_DECLARED, Json, Wrapped, infer, pod_template, pointer_of
 from classifier.objects import (
     AppWrapper,
     AppWrapperSpec,
@@ -59,13 +59,15 @@ def _podsets(component: Component, namespace: str, at: str, runtimes: Runtimes, 
         made = podset(path, replicas, template, namespace, at + pointer, counted=_copied(template))
         if inner is not None:
             made = replace(made, template=inner.template, least=inner.fewest, stage=inner.stage)
+        elif _kind(wrapped) not in AS_DECLARED:
+            made = replace(made, least=0)  # a claim on quota; what pods there will be only that kind's controller knows
         found.append(made)
     return found
 
 
 def _own_podsets(wrapped: Json, runtimes: Runtimes, kinds: Kinds) -> dict[str, Podset]:
     """The podsets the wrapped object would have by itself, by their paths in it."""
-    known = kinds.get((str(wrapped.get("apiVersion")), str(wrapped.get("kind"))))
+    known = kinds.get(_kind(wrapped))
     if known is None:
         return {}
     struct, podsets_of = known
@@ -76,6 +78,10 @@ def _own_podsets(wrapped: Json, runtimes: Runtimes, kinds: Kinds) -> dict[str, P
         return {one.path: one for one in podsets_of(obj, runtimes) if one.path is not None}
     except Unresolved:
         return {}
+
+
+def _kind(wrapped: Json) -> tuple[str, str]:
+    return str(wrapped.get("apiVersion")), str(wrapped.get("kind"))
 
 
 def _copied(template: PodTemplate) -> PodTemplate:

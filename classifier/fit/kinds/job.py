@@ -5,15 +5,23 @@ import re
 from classifier import api
 from classifier.fit.gang import Podset, Runtimes
 from classifier.fit.kinds.common import pods_of_job, podset
-from classifier.objects import Job, JobSpec
+from classifier.objects import Job, JobSpec, JobStatus
 
 
 def job_podsets(job: Job, runtimes: Runtimes) -> list[Podset]:
     """Parallelism (1 if absent), limited by completions. Raises GangError for a negative one."""
     spec = job.spec or JobSpec()
     count = pods_of_job(spec.parallelism, spec.completions)
-    least = _min_count(job, count)
+    least = min(_min_count(job, count), _left(job, count))
     return [podset("main", count, spec.template, job.namespace, "/spec/template", min_count=least)]
+
+
+def _left(job: Job, count: int) -> int:
+    """Pods it still needs, if it has run before: quota is asked for no others (Kueue: ReclaimablePods)."""
+    status, completions = job.status or JobStatus(), job.spec.completions if job.spec else None
+    if status.failed_indexes:
+        return 0  # each of these needs none, and they are not counted here
+    return max(0, (count if completions is None else completions) - max(0, status.succeeded or 0))
 
 
 def _min_count(job: Job, count: int) -> int:

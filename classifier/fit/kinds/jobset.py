@@ -1,15 +1,27 @@
 """JobSet: one podset a replicated Job (Kueue: pkg/controller/jobs/jobset/jobset_controller.go PodSets)."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from classifier.fit.gang import Podset, Runtimes
 from classifier.fit.kinds.common import count_of, few_enough, gang, pods_of_job, podset, product
-from classifier.objects import JobSet, JobSetSpec, JobSpec, JobTemplate, ReplicatedJob
+from classifier.objects import JobSet, JobSetSpec, JobSetStatus, JobSpec, JobTemplate, ReplicatedJob
 
 
 def jobset_podsets(jobset: JobSet, runtimes: Runtimes) -> list[Podset]:
     jobs = (jobset.spec or JobSetSpec()).replicated_jobs or []
-    return gang(replicated_podsets(jobs, jobset.namespace, "/spec/replicatedJobs"), "spec.replicatedJobs")
+    found = gang(replicated_podsets(jobs, jobset.namespace, "/spec/replicatedJobs"), "spec.replicatedJobs")
+    statuses = (jobset.status or JobSetStatus()).replicated_jobs_status or ()
+    succeeded = {one.name: one.succeeded for one in statuses}
+    return [_left(podset, job, succeeded.get(job.name, 0)) for podset, job in zip(found, jobs, strict=True)]
+
+
+def _left(podset: Podset, job: ReplicatedJob, succeeded: int) -> Podset:
+    """Quota is not asked again for Jobs that have succeeded (Kueue: ReclaimablePods)."""
+    replicas = 1 if job.replicas is None else job.replicas
+    if succeeded <= 0 or replicas <= 0:
+        return podset
+    return replace(podset, min_count=max(0, replicas - succeeded) * (podset.count // replicas))
 
 
 def replicated_podsets(jobs: list[ReplicatedJob], namespace: str, at: str | None) -> list[Podset]:

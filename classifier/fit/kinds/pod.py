@@ -45,9 +45,15 @@ def pod_group_podsets(group: PodGroup, runtimes: Runtimes) -> list[Podset]:
         roles.setdefault(role_of(pod), []).append(pod)
     if len(roles) == 1:
         (name,) = roles
-        sure = total if pods[0].annotation(_FAST) == "true" else len(pods)
-        return [_podset(name, total, pods[0], sure, least=len(pods))]
-    return gang([_podset(name, len(roles[name]), roles[name][0]) for name in sorted(roles)], "the group")
+        left = _left(pods)
+        sure = total - len(pods) + left if pods[0].annotation(_FAST) == "true" else left
+        return [_podset(name, total, pods[0], sure, least=left)]
+    return gang([_podset(name, len(some), some[0], _left(some)) for name, some in sorted(roles.items())], "the group")
+
+
+def _left(pods: list[Pod]) -> int:
+    """Those that have not ended well: of others quota is asked for none (Kueue: ReclaimablePods)."""
+    return sum(pod.status is None or pod.status.phase != "Succeeded" for pod in pods)
 
 
 def _podset(name: str, count: int, pod: Pod, sure: int | None = None, least: int | None = None) -> Podset:

@@ -41,6 +41,11 @@ def _mpi(index: int, podset: Podset) -> Podset:
     return replace(podset, least=0) if podset.name == "worker" and podset.count == 1 else podset
 
 
+def _elastic(index: int, podset: Podset) -> Podset:
+    """An elastic policy, which only the job tells, may start with fewer workers."""
+    return replace(podset, least=min(1, podset.count)) if podset.name == "worker" else podset
+
+
 def _maker(workload: Workload) -> tuple[str, str]:
     """Group and kind of whom it was made of; of a person's own Workload, none."""
     owners = workload.metadata.owner_references or ()
@@ -59,15 +64,15 @@ _UNDERSTOOD: Final[dict[tuple[str, str], Understood]] = {
         for resource in (
             api.JOBS,
             api.PODS,
-            api.PYTORCH_JOBS,
             api.TF_JOBS,
             api.XGBOOST_JOBS,
-            api.PADDLE_JOBS,
             api.JAX_JOBS,
             api.LEADER_WORKER_SETS,
         )
     },
     _key(api.MPI_JOBS): _mpi,
+    _key(api.PYTORCH_JOBS): _elastic,
+    _key(api.PADDLE_JOBS): _elastic,
     _key(api.JOBSETS): _one_by_one,
     _key(api.TRAIN_JOBS): _one_by_one,
 }

@@ -18,6 +18,9 @@ Json = dict[str, Any]
 _PATH: Final = re.compile(r"template((?:\.[^.\[\]]+|\[[0-9]{1,9}\])*)", re.ASCII)
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[([0-9]+)\]", re.ASCII)
 
+#: Of these all replicas run at once, and no kind of ours tells more of them.
+AS_DECLARED: Final = frozenset({("v1", "Pod"), ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet")})
+
 
 class Wrapped(NamedTuple):
     """``replicas`` pods of the template at ``path``."""

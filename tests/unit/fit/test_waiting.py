@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from classifier import api
 from classifier.fit import Outcome, Verdict, judge, judge_waiting
+from classifier.objects import WorkloadStatus
 from tests.builders import (
     GPU,
     Builder,
@@ -93,3 +95,18 @@ def test_a_job_that_asked_not_to_be_judged_is_not_where_that_is_honoured() -> No
 )
 def test_what_does_not_wait_here_is_not_judged(other: WorkloadBuilder) -> None:
     assert verdict(other.podset("main", 3)).outcome is Outcome.SKIPPED
+
+
+@pytest.mark.parametrize("kind", [PYTORCH_JOB, ("PaddleJob", "kubeflow.org/v1")])
+def test_an_elastic_policy_may_start_with_fewer_workers_than_are_queued(kind: tuple[str, str]) -> None:
+    """Only the job tells of it."""
+    assert verdict(workload().made_of(*kind).podset("worker", 3)).outcome is Outcome.UNKNOWN
+    assert verdict(workload().made_of(*kind).podset("worker", 3, gpus=9)).outcome is Outcome.NEVER_FITS
+    assert verdict(workload().made_of(*kind).podset("master", 3)).outcome is Outcome.NEVER_FITS
+
+
+def test_a_workload_that_ran_before_needs_no_room_for_what_has_ended() -> None:
+    waiting = workload().podset("main", 3).done()
+    assert judge_waiting(waiting, gpu_world(), 0).outcome is Outcome.NEVER_FITS
+    waiting.status = msgspec.convert({"reclaimablePods": [{"name": "main", "count": 1}]}, WorkloadStatus)
+    assert judge_waiting(waiting, gpu_world(), 0).outcome is Outcome.UNKNOWN

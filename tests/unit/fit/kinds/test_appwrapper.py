@@ -108,7 +108,12 @@ def test_kueue_sees_less_of_a_template_than_its_pods_are() -> None:
 
 
 def test_kueue_sees_all_that_places_a_pod() -> None:
-    where: Json = {"nodeSelector": {"a": "b"}, "nodeName": "n", "tolerations": [{"key": "c"}], "overhead": {"cpu": "1m"}}
+    where: Json = {
+        "nodeSelector": {"a": "b"},
+        "nodeName": "n",
+        "tolerations": [{"key": "c"}],
+        "overhead": {"cpu": "1m"},
+    }
     (podset,) = podsets(wrapper(component("batch/v1", "Job", {"template": template(affinity={}, **where)})))
     for field in ("node_selector", "node_name", "tolerations", "overhead", "affinity"):
         assert getattr(podset.counted_spec, field) == getattr(podset.spec, field) is not None
@@ -153,3 +158,16 @@ def test_stages_of_components_are_their_own() -> None:
 def test_what_no_workload_can_be_made_of(wrapped: Json, says: str) -> None:
     with pytest.raises(GangError, match=says):
         podsets(wrapper(wrapped))
+
+
+@pytest.mark.parametrize(
+    ("kind", "fewest"), [(("apps/v1", "Deployment"), 3), (("example.com/v1", "Thing"), 0), (("v1", "Pod"), 3)]
+)
+def test_what_a_component_of_an_unknown_kind_declares_is_a_claim_on_quota_only(
+    kind: tuple[str, str], fewest: int
+) -> None:
+    """A workflow may declare the sum of its steps."""
+    spec = {"replicas": 3, "template": template(), **template()["spec"]}
+    path = "template" if kind[1] == "Pod" else "template.spec.template"
+    (podset,) = podsets(wrapper(component(*kind, spec, (path, 3))))
+    assert (podset.count, podset.min_count, podset.fewest) == (3, 3, fewest)

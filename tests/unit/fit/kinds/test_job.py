@@ -1,5 +1,6 @@
 """One podset of parallelism pods, limited by completions."""
 
+import msgspec
 import pytest
 
 from classifier import api
@@ -56,3 +57,21 @@ def test_the_template_and_where_it_stands() -> None:
     assert podset.namespace == "team"
     assert podset.spec.containers is not None
     assert only(made(Job, {})).path is None  # no labels can be put on what is not there
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "least"),
+    [
+        ({"parallelism": 4, "completions": 6}, {"succeeded": 1}, 4),
+        ({"parallelism": 4, "completions": 6}, {"succeeded": 4}, 2),
+        ({"parallelism": 4, "completions": 6}, {"succeeded": 9}, 0),
+        ({"parallelism": 4}, {"succeeded": 3}, 1),
+        ({"parallelism": 4, "completions": 4}, {"succeeded": 1, "failedIndexes": "0-2"}, 0),
+        ({"parallelism": 4, "completions": 4}, {"failed": 3}, 4),
+    ],
+)
+def test_a_job_that_runs_again_needs_no_pods_that_have_ended(
+    spec: dict[str, int], status: dict[str, object], least: int
+) -> None:
+    podset = only(msgspec.convert({"spec": spec, "status": status}, Job))
+    assert (podset.min_count, podset.fewest, podset.count) == (least, least, 4)

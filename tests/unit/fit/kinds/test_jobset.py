@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from classifier.fit.gang import GangError
@@ -85,3 +86,15 @@ def test_what_starts_when_others_have_completed_is_a_stage_of_its_own(
 def test_what_no_workload_can_be_made_of(jobs: list[dict[str, Any]], says: str) -> None:
     with pytest.raises(GangError, match=says):
         counts(jobset(*jobs))
+
+
+def test_jobs_of_a_set_that_have_succeeded_are_not_needed_again() -> None:
+    jobs = [
+        {"name": "a", "replicas": 3, "template": {"spec": {"parallelism": 2}}},
+        {"name": "b", "template": {"spec": {"parallelism": 5}}},
+        {"name": "c", "replicas": 0},
+    ]
+    done = [{"name": "a", "succeeded": 2}, {"name": "b", "succeeded": 1}, {"name": "c", "succeeded": 1}, {"name": "x"}]
+    raw = {"spec": {"replicatedJobs": jobs}, "status": {"replicatedJobsStatus": done}}
+    found = podsets(msgspec.convert(raw, JobSet))
+    assert [(one.count, one.min_count) for one in found] == [(6, 2), (5, 0), (0, 0)]

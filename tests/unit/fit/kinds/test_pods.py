@@ -7,7 +7,7 @@ import pytest
 from classifier import api
 from classifier.fit.gang import GangError, Unresolved
 from classifier.fit.kinds.role import role_of
-from classifier.objects import Pod, PodGroup
+from classifier.objects import Pod, PodGroup, PodStatus
 from tests.unit.fit.kinds.shapes import made, only, podsets, template
 
 LABEL = {api.POD_GROUP_NAME: "gang"}
@@ -166,3 +166,12 @@ FULL = {
 def test_the_role_is_the_one_kueue_finds(spec: dict[str, Any], role: str) -> None:
     """As Kueue 0.19.2 named the podsets of stored pods."""
     assert role_of(made(Pod, spec)) == role
+
+
+def test_pods_of_a_group_that_have_succeeded_are_not_needed_again() -> None:
+    ended, other = pod("a"), pod("b")
+    ended.status = PodStatus(phase="Succeeded")
+    (podset,) = podsets(group(ended, other))
+    assert (podset.count, podset.min_count, podset.fewest) == (3, 1, 1)
+    roles = podsets(group(ended, other, pod("c", 8)))
+    assert sorted((one.count, one.fewest) for one in roles) == [(1, 1), (2, 1)]

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from classifier.fit.gang import GangError
-from classifier.objects import Workload
+from classifier.objects import Workload, WorkloadStatus
 from tests.unit.fit.kinds.shapes import made, only, podsets, template
 
 
@@ -44,3 +45,12 @@ def test_name_and_count_that_are_absent() -> None:
 def test_what_kueue_refuses(pod_sets: list[dict[str, Any]], says: str) -> None:
     with pytest.raises(GangError, match=says):
         podsets(workload(*pod_sets))
+
+
+def test_pods_that_have_ended_are_not_asked_for_again() -> None:
+    made_again = workload(
+        {"name": "a", "count": 4, "minCount": 3}, {"name": "b", "count": 2}, {"name": "c", "count": 2}
+    )
+    ended = {"reclaimablePods": [{"name": "a", "count": 2}, {"name": "b", "count": 5}, {"name": "x", "count": 1}]}
+    made_again.status = msgspec.convert(ended, WorkloadStatus)
+    assert [(one.count, one.min_count, one.fewest) for one in podsets(made_again)] == [(4, 2, 2), (2, 0, 0), (2, 2, 2)]
