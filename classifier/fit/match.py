@@ -36,12 +36,39 @@ class Labels:
         return key not in self.known and (not self.complete or key in self.varying or is_set_by_others(key))
 
 
-#: Domains of the keys kubelet, cloud and autoscaler set: no list in a profile is complete about them.
-_OTHERS: Final = ("kubernetes.io", "k8s.io", "azure.com", "google.com", "amazonaws.com", "karpenter.sh")
+#: Domains of the keys that kubelet, cloud, autoscaler and device operators set: no list in a profile is complete about
+#: them.
+_OTHERS: Final = (
+    "kubernetes.io",
+    "k8s.io",
+    "azure.com",
+    "google.com",
+    "gke.io",
+    "amazonaws.com",
+    "aws.com",
+    "eksctl.io",
+    "karpenter.sh",
+    "openshift.io",
+    "oraclecloud.com",
+    "oci.com",
+    "digitalocean.com",
+    "alibabacloud.com",
+    "nvidia.com",
+    "amd.com",
+    "intel.com",
+    "habana.ai",
+)
+#: Keys without a domain that AKS sets on its nodes, and OCI on its own.
+_BARE: Final = frozenset({"agentpool", "accelerator", "storageprofile", "storagetier", "hostname"})
 
 
 def is_set_by_others(key: str) -> bool:
+    """CSI drivers choose keys for the topology of their volumes, which kubelet puts on the node: those tell by name."""
     domain = key.rpartition("/")[0]
+    if not domain:
+        return key in _BARE
+    if domain.startswith("topology.") or "csi" in domain.split("."):
+        return True
     return any(domain == other or domain.endswith("." + other) for other in _OTHERS)
 
 

@@ -14,8 +14,21 @@ _TOPOLOGY_REQUESTS: Final = (
     "kueue.x-k8s.io/podset-slice-required-topology",
     "kueue.x-k8s.io/podset-slice-required-topology-constraints",
 )
-#: Labels that the job controller gives each pod, whatever the template says.
-_OF_EACH_POD: Final = "batch.kubernetes.io/"
+#: Labels that job controllers give each pod, whatever the template says.
+_OF_EACH_POD: Final = (
+    "batch.kubernetes.io/",
+    "jobset.sigs.k8s.io/",
+    "leaderworkerset.sigs.k8s.io/",
+    "training.kubeflow.org/",
+    "trainer.kubeflow.org/",
+    "ray.io/",
+    "apps.kubernetes.io/",
+    "statefulset.kubernetes.io/",
+    "kueue.x-k8s.io/",
+    # What a Job's pods had before they had a domain.
+    "controller-uid",
+    "job-name",
+)
 
 
 def one_per_node(podset: Podset) -> bool:
@@ -85,7 +98,7 @@ def _port_holders(spec: PodSpec, *, surely: bool) -> list[Container]:
 
 
 def _selects_itself(term: PodAffinityTerm, podset: Podset) -> bool:
-    """Certain only on labels of the template: the job controller and others add more at pod creation.
+    """Certain only on labels of the template: job controllers and others set more when a pod is created.
 
     Keys to match or mismatch narrow the term by values that each pod gets then, so with them it proves nothing.
     """

@@ -158,6 +158,8 @@ HAS_INDEX = {"key": INDEX, "operator": "In", "values": ["0"]}
         (podset(containers=ports(containerPort=80), hostNetwork=True), True),
         (podset({"app": "train"}, affinity=apart(labelSelector=SELF)), True),
         (podset({"app": "train"}, affinity=apart(labelSelector={})), True),
+        (podset({"job-name": "x"}, affinity=apart(labelSelector={"matchLabels": {"job-name": "x"}})), False),
+        (podset({"ray.io/group": "x"}, affinity=apart(labelSelector={"matchLabels": {"ray.io/group": "x"}})), False),
         (podset({"app": "train"}, affinity=apart(labelSelector=SELF, namespaces=["team"])), True),
         (podset({"app": "train"}, affinity=apart(labelSelector=SELF, namespaces=["other"])), False),
         (podset({"app": "train"}, affinity=apart(labelSelector=SELF, mismatchLabelKeys=["app"])), False),
@@ -202,3 +204,34 @@ def test_one_per_node(pods: Podset, alone: bool) -> None:
 def test_what_cannot_be_seen_through_is_named(pods: Podset, clause: str | None) -> None:
     found = doubt(pods)
     assert found is None if clause is None else clause in (found or "")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ZONE,
+        "kubernetes.io/hostname",
+        "beta.kubernetes.io/arch",
+        "kubernetes.azure.com/sku-cpu",
+        "agentpool",
+        "accelerator",
+        "cloud.google.com/gke-accelerator",
+        "topology.gke.io/zone",
+        "eks.amazonaws.com/capacityType",
+        "topology.ebs.csi.aws.com/zone",
+        "csi.hetzner.cloud/location",
+        "topology.topolvm.io/node",
+        "node.openshift.io/os_id",
+        "karpenter.sh/capacity-type",
+        "nvidia.com/gpu.product",
+        "feature.node.kubernetes.io/pci-10de.present",
+    ],
+)
+def test_no_list_of_labels_is_complete_about_what_others_set(key: str) -> None:
+    """Kubelet, its CSI drivers, the cloud, the autoscaler and device operators label nodes too."""
+    assert match_expression(Expression(key=key, operator="Exists"), COMPLETE) is UNKNOWN
+
+
+@pytest.mark.parametrize("key", ["team", "example.com/rack", "notkubernetes.io/x", "mycsi.example.com/x"])
+def test_a_complete_list_of_labels_speaks_for_all_others(key: str) -> None:
+    assert match_expression(Expression(key=key, operator="Exists"), COMPLETE) is NO
