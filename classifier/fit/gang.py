@@ -47,7 +47,7 @@ class Podset:
     min_count: int
     template: PodTemplate
     namespace: str
-    #: JSON Pointer of the template in the object; None where the object does not hold it (TrainJob).
+    #: JSON Pointer of the template in the object; None where the object does not hold it (TrainJob). Empty: a pod.
     path: str | None = None
     #: How few its nodes may have to hold, whatever Kueue counts (a Ray autoscaler's minReplicas); None: ``min_count``.
     least: int | None = None
@@ -62,6 +62,11 @@ class Podset:
     def fewest(self) -> int:
         """Pods that must find a place at least, or the podset never runs."""
         return self.min_count if self.least is None else min(self.least, self.min_count)
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether it is a bare pod, or several, and no template that pods are yet to be made of."""
+        return self.path == ""
 
     @property
     def spec(self) -> PodSpec:

@@ -27,8 +27,8 @@ from classifier.fit.requests import (
     terms_for,
 )
 from classifier.fit.world import World
-from classifier.objects import ClusterQueue, PodSpec
-from classifier.quantity import MAX_INT64
+from classifier.objects import ClusterQueue, PodSpec, Toleration
+from classifier.quantity import MAX_INT64, is_extended
 
 #: Stands for the podset's name in what is kept for all podsets of a shape.
 WHO: Final = "\0"
@@ -93,7 +93,7 @@ def shape_of(podset: Podset) -> object:
     """Equal for podsets that :func:`read` cannot tell apart."""
     try:
         counted = podset.counted_spec if podset.counted is not None else None
-        return _ENCODER.encode((podset.namespace, podset.spec, counted, marks(podset)))
+        return _ENCODER.encode((podset.namespace, podset.spec, counted, marks(podset), podset.is_pod))
     except (ValueError, TypeError, OverflowError):
         return object()  # nothing that JSON carries; like no other
 
@@ -109,6 +109,7 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
     nameless = replace(podset, name=WHO, count=count, min_count=count)
     try:
         requests = pod_requests(podset.spec, terms.overhead)
+        at_least = pod_requests(podset.spec, terms.overhead, at_least=True) if podset.spec.resources else requests
         counted = quota_requests(nameless, terms)
         fault = content_fault(nameless, terms)
         fraction = fraction_in(podset.spec)
@@ -117,9 +118,9 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
     groups, uncovered = _groups(queue, counted, terms)
     quota = with_pods(queue, counted.amounts)
     return Reading(
-        template=podset.counted_spec,
+        template=_stored(podset, requests, world) if podset.is_pod else podset.counted_spec,
         spec=spec,
-        requests=requests,
+        requests=at_least,
         requests_at_most=_at_most(requests, quota),
         quota=quota,
         quota_surely={name: value for name, value in quota.items() if name not in counted.doubtful},
@@ -134,7 +135,9 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
         alone=one_per_node(podset),
         ports=host_ports(spec, surely=True),
         ports_maybe=host_ports(spec, surely=False),
-        doubt=doubt(podset) or (f"names RuntimeClass {missing}, which is not found" if missing else None),
+        doubt=doubt(podset)
+        or (f"names RuntimeClass {missing}, which is not found" if missing else None)
+        or (f"asks for {fraction.quantity} {fraction.resource}, not a whole number" if fraction else None),
         fraction=fraction,
         content_fault=fault,
         scalable=MAX_INT64 // max(1, *counted.amounts.values()) if counted.amounts else MAX_INT64,
@@ -158,6 +161,14 @@ def _groups(queue: ClusterQueue, counted: Counted, terms: Terms) -> tuple[tuple[
         sure = any(name in amounts and name not in counted.doubtful for name in covered)
         groups.append(Group(tuple(dict.fromkeys(one.name for one in group.flavors or ())), covered, sure))
     return tuple(groups), tuple(name for name in uncovered if name not in counted.doubtful)
+
+
+def _stored(podset: Podset, requests: Amounts, world: World) -> PodSpec:
+    """A bare pod as Kueue sees it: with what was added when it was created, which a template never gets. Whether the
+    API server tolerates the taints of devices that are asked for (plugin ExtendedResourceToleration) is not known."""
+    spec = _spec_in(podset.counted_spec, world)
+    added = [Toleration(key=name, operator="Exists") for name in requests if is_extended(name)]
+    return msgspec.structs.replace(spec, tolerations=[*(spec.tolerations or ()), *added]) if added else spec
 
 
 def _spec_in(spec: PodSpec, world: World) -> PodSpec:

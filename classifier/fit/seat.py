@@ -53,7 +53,7 @@ class Seat:
         offered = [name for group in reading.groups for name in group.flavors]
         if not any(profile.spec.flavor in offered for profile in hearing.spoken):
             return skipped(f"no CapacityProfile speaks for flavor {', '.join(dict.fromkeys(offered)) or '(none)'}")
-        if reading.fraction is not None and podset.count:
+        if reading.fraction is not None and podset.fewest:
             part = reading.fraction
             proof = Finding(
                 outcome=Outcome.NEVER_FITS,

@@ -20,11 +20,12 @@ class Fraction(NamedTuple):
     quantity: str
 
 
-def pod_requests(spec: PodSpec, overhead: Mapping[str, Quantity] | None = None) -> Amounts:
+def pod_requests(spec: PodSpec, overhead: Mapping[str, Quantity] | None = None, *, at_least: bool = False) -> Amounts:
     """Amount per resource (milli-cpu, else whole units), greater than 0; always 1 of ``pods``.
 
-    ``overhead`` is that of the pod's RuntimeClass, which counts where the pod names none. Raises GangError naming the
-    field for a quantity the API server would refuse.
+    ``overhead`` is that of the pod's RuntimeClass, which counts where the pod names none. ``at_least``: by any API
+    server; one before 1.34 drops pod-level resources, and what the containers request is never more than those. Raises
+    GangError naming the field for a quantity the API server would refuse.
     """
     total = together(
         (_container(one, f"containers[{index}]") for index, one in enumerate(spec.containers or ())),
@@ -33,7 +34,8 @@ def pod_requests(spec: PodSpec, overhead: Mapping[str, Quantity] | None = None) 
             for index, one in enumerate(spec.init_containers or ())
         ),
     )
-    _override_at_pod_level(total, spec.resources)
+    if not at_least:
+        _override_at_pod_level(total, spec.resources)
     add(total, read(spec.overhead or overhead, "overhead"))
     amounts = {resource: amount_of(resource, nanos) for resource, nanos in total.items() if nanos > 0}
     return amounts | {"pods": 1}
