@@ -52,6 +52,17 @@ def test_nonsense_is_refused_by_name(path: str, value: Any) -> None:
     assert path.rpartition(".")[2] in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["webhook.kinds", "kueue.config", "kueue.config.name", "kueue.config.namespace", "autoscaler.statusConfigMap"],
+)
+def test_what_an_earlier_release_did_not_have_is_missed_by_name(path: str) -> None:
+    """``helm upgrade --reuse-values`` leaves out what the chart has gained: never webhooks without a kind."""
+    with pytest.raises(Refused) as refused:
+        render(nested(path, None))
+    assert f"missing property '{path.rpartition('.')[2]}'" in str(refused.value)
+
+
 @pytest.mark.parametrize("value", ["1m", "60s", "90s", "1h", "1h30m", "1h0m30s", "168h"])
 def test_durations_of_a_minute_or_more_are_taken(value: str) -> None:
     controller = only(render(nested("admission.defaultTimeout", value)), "Deployment", "muster-controller")

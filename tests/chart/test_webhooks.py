@@ -126,7 +126,7 @@ def test_queued_objects_are_judged_when_created_or_changed_while_held(defaults: 
         assert found.pop("queued") == QUEUED
         if HELD[name]:
             changed = found.pop("created-or-changed-while-held")
-            assert changed.startswith("request.operation == 'CREATE' || (!request.userInfo.username.endsWith(")
+            assert changed.startswith(f"request.operation == 'CREATE' || (!{by('kueue-system')} && ")
             for each in ("object", "oldObject"):
                 assert f" && ({held(name, each)}) && " in changed
         assert found.keys() == ({"nobodys-part"} if name == "pod" else set())
@@ -159,7 +159,20 @@ def test_what_kueue_or_a_controller_makes_is_never_seen(defaults: list[Object], 
     made = conditions(seen["workload"])["made-by-a-person"]
     assert "size(object.metadata.ownerReferences) == 0" in made
     assert f"!('{api.JOB_UID}' in object.metadata.labels)" in made
-    assert "!request.userInfo.username.endsWith(':kueue-controller-manager')" in made
+    assert made.endswith(f" && !{by('kueue-system')}")
+
+
+def by(namespace: str) -> str:
+    return f"request.userInfo.username.startsWith('system:serviceaccount:{namespace}:')"
+
+
+def test_kueue_is_known_by_its_namespace_whatever_its_release_is_called() -> None:
+    objects = render({"kueue": {"config": {"namespace": "queueing"}}})
+    seen = entries(objects, "ValidatingWebhookConfiguration")
+    for name, entry in seen.items():
+        texts = " ".join(conditions(entry).values())
+        assert texts.count("userInfo") == (1 if HELD[name] or name == "workload" else 0)
+        assert texts.count(f"!{by('queueing')}") == texts.count("userInfo")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,6 +14,14 @@ has({{ $path }}) && {{ end -}}
 {{ . }} == true
 {{- end -}}
 
+{{/*
+Called with the root. What Kueue changes of its own accord: told by its namespace, for its account is named after its release,
+and a name alone anybody could give to an account.
+*/}}
+{{- define "muster.webhook.byKueue" -}}
+request.userInfo.username.startsWith('system:serviceaccount:{{ .Values.kueue.config.namespace }}:')
+{{- end -}}
+
 {{/* Called with "object" or "oldObject". */}}
 {{- define "muster.webhook.queued" -}}
 has({{ . }}.metadata.labels) && 'kueue.x-k8s.io/queue-name' in {{ . }}.metadata.labels && {{ . }}.metadata.labels['kueue.x-k8s.io/queue-name'] != ''
@@ -58,7 +66,7 @@ has(object.metadata.annotations) && ['muster.dev/admission-clock', 'muster.dev/a
 {{- if $workload }}
 - name: made-by-a-person
   expression: >-
-    (!has(object.metadata.ownerReferences) || size(object.metadata.ownerReferences) == 0) && (!has(object.metadata.labels) || !('kueue.x-k8s.io/job-uid' in object.metadata.labels)) && !request.userInfo.username.endsWith(':kueue-controller-manager')
+    (!has(object.metadata.ownerReferences) || size(object.metadata.ownerReferences) == 0) && (!has(object.metadata.labels) || !('kueue.x-k8s.io/job-uid' in object.metadata.labels)) && !{{ include "muster.webhook.byKueue" .root }}
 {{- end }}
 {{- if eq .prefix "v" }}
 - name: queued
@@ -67,7 +75,7 @@ has(object.metadata.annotations) && ['muster.dev/admission-clock', 'muster.dev/a
 {{- if .kind.suspend }}
 - name: created-or-changed-while-held
   expression: >-
-    request.operation == 'CREATE' || (!request.userInfo.username.endsWith(':kueue-controller-manager') && ({{ include "muster.webhook.isTrue" $old }}) && ({{ include "muster.webhook.isTrue" $new }}) && (object.spec != oldObject.spec || !({{ include "muster.webhook.queued" "oldObject" }}) || object.metadata.labels['kueue.x-k8s.io/queue-name'] != oldObject.metadata.labels['kueue.x-k8s.io/queue-name']))
+    request.operation == 'CREATE' || (!{{ include "muster.webhook.byKueue" .root }} && ({{ include "muster.webhook.isTrue" $old }}) && ({{ include "muster.webhook.isTrue" $new }}) && (object.spec != oldObject.spec || !({{ include "muster.webhook.queued" "oldObject" }}) || object.metadata.labels['kueue.x-k8s.io/queue-name'] != oldObject.metadata.labels['kueue.x-k8s.io/queue-name']))
 {{- else if $workload }}
 - name: created-or-changed-while-it-waits
   expression: >-
