@@ -57,6 +57,8 @@ class Podset:
     #: 0: starts with the gang. Any other number: starts when others have completed, and shares nodes with its own
     #: stage only (JobSet ``dependsOn: Complete``). Kueue counts all stages together.
     stage: int = 0
+    #: Level (a node label) of which each Job or group is to have a domain to itself, by its kind's own controller.
+    exclusive: str | None = None
 
     @property
     def fewest(self) -> int:

@@ -20,6 +20,7 @@ from classifier.fit.room import Room
 from classifier.fit.seat import Seat
 from classifier.fit.verdict import Outcome
 from classifier.fit.weigh import names, promised, qualified, show_amount
+from classifier.quantity import format_amount
 
 #: A seat and the choices it is open to: one, or all of them for a proof that holds for every assignment.
 Seated = tuple[Seat, tuple[Choice, ...]]
@@ -216,10 +217,10 @@ def _worded(packing: Packing, about: Sequence[Seated], pools: Sequence[Pool]) ->
             binding="pod-size",
             pool=names(pools),
             resource=resource,
-            needs=needs,
-            limit=limit,
+            needs=format_amount(resource, packing.needs or 0),
+            limit=format_amount(resource, packing.limit or 0),
             source=pools[0].source,
-            advice=f"request at most {limit} {resource} a pod",
+            advice=f"request at most {limit} {resource} a pod" if packing.limit else "use a queue whose nodes have it",
         )
     least = "at least " if fewer else ""
     limit_nodes = packing.limit if packing.limit is not None else sum(pool.max_nodes or 0 for pool in pools)

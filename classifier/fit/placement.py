@@ -72,6 +72,8 @@ def doubt(podset: Podset) -> str | None:
         return "has a required anti-affinity to other pods"
     if any(c.get("whenUnsatisfiable") != "ScheduleAnyway" for c in spec.topology_spread_constraints or ()):
         return "must be spread by topologySpreadConstraints"
+    if podset.exclusive is not None:
+        return f"is to have domains of {podset.exclusive} to itself"
     if podset.topology is None and any(key in podset.annotations for key in _TOPOLOGY_REQUESTS):
         return "requires one topology domain"
     return None
@@ -83,7 +85,7 @@ def marks(podset: Podset) -> object:
     Job controllers put a name of their own on every template; podsets that differ in nothing else are alike.
     """
     asked = podset.topology is None and any(key in podset.annotations for key in _TOPOLOGY_REQUESTS)
-    return (podset.labels if _anti_affinity(podset.spec) else None), asked
+    return (podset.labels if _anti_affinity(podset.spec) else None), asked, podset.exclusive
 
 
 def _anti_affinity(spec: PodSpec) -> list[PodAffinityTerm]:

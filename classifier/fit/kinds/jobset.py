@@ -2,15 +2,21 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from classifier.fit.gang import Podset, Runtimes
 from classifier.fit.kinds.common import count_of, few_enough, gang, pods_of_job, podset, product
 from classifier.objects import JobSet, JobSetSpec, JobSetStatus, JobSpec, JobTemplate, ReplicatedJob
 
+#: Of a JobSet, or of one replicated Job: each Job has a domain to itself (JobSet: jobset_types.go ExclusiveKey).
+_EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+
 
 def jobset_podsets(jobset: JobSet, runtimes: Runtimes) -> list[Podset]:
     jobs = (jobset.spec or JobSetSpec()).replicated_jobs or []
     found = gang(replicated_podsets(jobs, jobset.namespace, "/spec/replicatedJobs"), "spec.replicatedJobs")
+    if level := jobset.annotation(_EXCLUSIVE):
+        found = [replace(podset, exclusive=level) for podset in found]
     statuses = (jobset.status or JobSetStatus()).replicated_jobs_status or ()
     succeeded = {one.name: one.succeeded for one in statuses}
     return [_left(podset, job, succeeded.get(job.name, 0)) for podset, job in zip(found, jobs, strict=True)]
@@ -34,7 +40,10 @@ def replicated_podsets(jobs: list[ReplicatedJob], namespace: str, at: str | None
         each = pods_of_job(spec.parallelism, spec.completions, f"{field}.template.spec")
         count = product(count_of(job.replicas, f"{field}.replicas"), each, f"the number of pods of {field}")
         path = None if at is None else f"{at}/{index}/template/spec/template"
-        found.append(podset(job.name, count, spec.template, namespace, path, stage=stage))
+        made = podset(job.name, count, spec.template, namespace, path, stage=stage)
+        metadata = job.template.metadata if job.template else None
+        exclusive = ((metadata.annotations if metadata else None) or {}).get(_EXCLUSIVE)
+        found.append(replace(made, exclusive=exclusive) if exclusive else made)
     return found
 
 

@@ -3,9 +3,18 @@
 Kueue: pkg/controller/jobs/leaderworkerset/leaderworkerset_reconciler.go podSets.
 """
 
+from dataclasses import replace
+from typing import Final
+
 from classifier.fit.gang import GangError, Podset, Runtimes, Unresolved
 from classifier.fit.kinds.common import count_of, podset
 from classifier.objects import LeaderWorkerSet, LeaderWorkerSetSpec, LeaderWorkerTemplate
+
+#: A group, or a subgroup of it, has a domain to itself (LWS: leaderworkerset_types.go).
+_EXCLUSIVE: Final = (
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+)
 
 
 def leader_worker_set_podsets(lws: LeaderWorkerSet, runtimes: Runtimes) -> list[Podset]:
@@ -21,7 +30,9 @@ def leader_worker_set_podsets(lws: LeaderWorkerSet, runtimes: Runtimes) -> list[
     if size < 1:
         raise GangError("spec.leaderWorkerTemplate.size is 0, less than 1")
     workers, path = group.worker_template, f"{at}/workerTemplate"
+    exclusive = next((level for key in _EXCLUSIVE if (level := lws.annotation(key))), None)
     if group.leader_template is None:
-        return [podset("main", size, workers, lws.namespace, path)]
+        return [replace(podset("main", size, workers, lws.namespace, path), exclusive=exclusive)]
     leader = podset("leader", 1, group.leader_template, lws.namespace, f"{at}/leaderTemplate")
-    return [leader, podset("worker", size - 1, workers, lws.namespace, path)]
+    worker = podset("worker", size - 1, workers, lws.namespace, path)
+    return [replace(leader, exclusive=exclusive), replace(worker, exclusive=exclusive)]

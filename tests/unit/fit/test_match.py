@@ -9,8 +9,9 @@ from classifier.fit.eligible import refusal
 from classifier.fit.gang import Podset
 from classifier.fit.match import Labels, Match, match_expression, match_pod, untolerated
 from classifier.fit.placement import doubt, one_per_node
-from classifier.objects import Expression, PodSpec, PodTemplate, Taint, Toleration
+from classifier.objects import Expression, JobSet, LeaderWorkerSet, Meta, PodSpec, PodTemplate, Taint, Toleration
 from tests.builders import flavor
+from tests.unit.fit.kinds.shapes import made, only
 
 YES, NO, UNKNOWN = Match.YES, Match.NO, Match.UNKNOWN
 OPEN = Labels({"model": "a100", "gen": "8"})
@@ -235,3 +236,23 @@ def test_no_list_of_labels_is_complete_about_what_others_set(key: str) -> None:
 @pytest.mark.parametrize("key", ["team", "example.com/rack", "notkubernetes.io/x", "mycsi.example.com/x"])
 def test_a_complete_list_of_labels_speaks_for_all_others(key: str) -> None:
     assert match_expression(Expression(key=key, operator="Exists"), COMPLETE) is NO
+
+
+JOBS_APART = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+GROUPS_APART = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+POD: dict[str, Any] = {"spec": {"containers": []}}
+ONE_APART = {"name": "a", "template": {"metadata": {"annotations": {JOBS_APART: ZONE}}}}
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        made(JobSet, {"replicatedJobs": [{"name": "a"}]}, annotations={JOBS_APART: ZONE}),
+        made(JobSet, {"replicatedJobs": [ONE_APART]}),
+        made(LeaderWorkerSet, {"leaderWorkerTemplate": {"workerTemplate": POD}}, annotations={GROUPS_APART: ZONE}),
+    ],
+    ids=["set", "one of a set", "group"],
+)
+def test_a_domain_to_itself_is_not_promised(obj: Meta) -> None:
+    """The kind's controller adds affinities to the pods that no template shows."""
+    assert doubt(only(obj)) == f"is to have domains of {ZONE} to itself"
