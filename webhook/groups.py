@@ -1,15 +1,11 @@
 """Whether a pod group was let in before: asked live, and only when one of its pods is about to be denied."""
 
-import re
-from typing import Final
-
 import msgspec
 
 from classifier import api
 from classifier.cluster.client import ApiError, Client, ClientError
+from classifier.names import names_object
 from classifier.objects import Meta
-
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 class Groups:
@@ -21,7 +17,7 @@ class Groups:
 
     async def formed(self, namespace: str, name: str) -> bool:
         """True in doubt: then nobody is denied."""
-        if not _NAME.fullmatch(name):
+        if not names_object(name):
             # Not validated yet by anybody: no path is made of an arbitrary text, and no Workload can be called so.
             return False
         try:

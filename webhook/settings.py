@@ -3,7 +3,6 @@
 import argparse
 import ipaddress
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Final
@@ -11,11 +10,10 @@ from typing import Final
 from classifier.cluster.configmaps import AUTOSCALER_STATUS, KUEUE_CONFIG, ConfigMapName, parse_name
 from classifier.cluster.logs import LEVELS
 from classifier.instant import SECOND, parse_duration
+from classifier.names import names_object
 from webhook.tls import VERSIONS
 
 CERTIFICATE_MODES: Final = ("selfSigned",)
-
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ def read(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
 
     def name(field: str) -> str:
         text = given[field]
-        if not _NAME.fullmatch(text) or len(text) > 253:
+        if not names_object(text):
             problem(field, f"{text[:64]!r} is not the name of a Kubernetes object")
         return str(text)
 

@@ -6,7 +6,6 @@ asked for: a missing one only makes a pod ask for less, which denies nobody.
 
 import asyncio
 import operator
-import re
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,10 +17,9 @@ from classifier.cluster.following import Following
 from classifier.cluster.kept import Kept
 from classifier.cluster.sharing import Sharing
 from classifier.fit import World
+from classifier.names import names_object
 from classifier.objects import ClusterQueue, Meta, TrainJob
 
-#: Labels are not validated yet when a mutating webhook is asked: no path is made of an arbitrary one.
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 #: Seconds for which a Cohort that was not there is not asked for again. Most cohorts are only a name in their queues.
 NO_COHORT: Final = 5.0
 
@@ -137,7 +135,8 @@ class Asking:
             yield Link(self._following.cluster_training_runtimes, ref.name)
 
     async def _ask(self, link: Link) -> None:
-        if _NAME.fullmatch(link.name):
+        # Labels are not validated yet when a mutating webhook is asked.
+        if names_object(link.name):
             await self._sharing.ask(link.which, partial(self._read, link))
 
     async def _read(self, link: Link) -> None:

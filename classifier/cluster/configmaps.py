@@ -1,13 +1,9 @@
 """The two ConfigMaps a judgement reads, each one object by name: Kueue's configuration, the autoscaler's status."""
 
-import re
 from typing import Final, NamedTuple
 
+from classifier.names import names_namespace, names_object
 from classifier.objects import ConfigMap, Metadata
-
-#: Of a Namespace, and of an object in it (Kubernetes: DNS label, DNS subdomain).
-_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 class ConfigMapName(NamedTuple):
@@ -29,7 +25,7 @@ def parse_name(text: str) -> ConfigMapName | None:
     if not text:
         return None
     namespace, _, name = text.partition("/")
-    if not _NAMESPACE.fullmatch(namespace) or not _NAME.fullmatch(name):
+    if not names_namespace(namespace) or not names_object(name):
         raise ValueError(f"{text[:64]!r} is not the NAMESPACE/NAME of a ConfigMap")
     return ConfigMapName(namespace, name)
 
