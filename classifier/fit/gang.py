@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from classifier.objects import ClusterTrainingRuntime, PodSpec, PodTemplate, TrainingRuntime
 
 
@@ -54,6 +56,8 @@ class Podset:
     topology: TopologyRequest | None = None
     #: Its template as Kueue copies it, where that is not what its pods will be (an AppWrapper's, a Ray head's).
     counted: PodTemplate | None = None
+    #: The same as older releases of Kueue count it, where that is less: a proof holds for whichever is installed.
+    counted_before: PodTemplate | None = None
     #: 0: starts with the gang. Any other number: starts when others have completed, and shares nodes with its own
     #: stage only (JobSet ``dependsOn: Complete``). Kueue counts all stages together.
     stage: int = 0
@@ -78,6 +82,14 @@ class Podset:
     def counted_spec(self) -> PodSpec:
         """What quota is asked for; ``spec`` is what nodes must hold."""
         return self.spec if self.counted is None else self.counted.spec or PodSpec()
+
+    @property
+    def counted_at_least(self) -> PodSpec:
+        """What quota is asked for by any release of Kueue. Before 0.17.7 and 0.18.3 pod-level resources are counted
+        in other ways, never as less than without them."""
+        before = self.counted_before
+        spec = self.counted_spec if before is None else before.spec or PodSpec()
+        return spec if spec.resources is None else msgspec.structs.replace(spec, resources=None)
 
     @property
     def labels(self) -> dict[str, str]:

@@ -27,7 +27,7 @@ from classifier.fit.requests import (
     terms_for,
 )
 from classifier.fit.world import World
-from classifier.objects import ClusterQueue, PodSpec, Toleration
+from classifier.objects import ClusterQueue, PodSpec, PodTemplate, Toleration
 from classifier.quantity import MAX_INT64, is_extended
 
 #: Stands for the podset's name in what is kept for all podsets of a shape.
@@ -93,7 +93,8 @@ def shape_of(podset: Podset) -> object:
     """Equal for podsets that :func:`read` cannot tell apart."""
     try:
         counted = podset.counted_spec if podset.counted is not None else None
-        return _ENCODER.encode((podset.namespace, podset.spec, counted, marks(podset), podset.is_pod))
+        before = podset.counted_before and podset.counted_before.spec
+        return _ENCODER.encode((podset.namespace, podset.spec, counted, before, marks(podset), podset.is_pod))
     except (ValueError, TypeError, OverflowError):
         return object()  # nothing that JSON carries; like no other
 
@@ -111,11 +112,12 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
         requests = pod_requests(podset.spec, terms.overhead)
         at_least = pod_requests(podset.spec, terms.overhead, at_least=True) if podset.spec.resources else requests
         counted = quota_requests(nameless, terms)
+        surely = _surely(nameless, counted, terms)
         fault = content_fault(nameless, terms)
         fraction = fraction_in(podset.spec)
     except GangError as error:
         return Reading(template=podset.counted_spec, spec=spec, effort=effort, lacks=lacks, error=f"{WHO}: {error}")
-    groups, uncovered = _groups(queue, counted, terms)
+    groups, uncovered = _groups(queue, counted, surely, terms)
     quota = with_pods(queue, counted.amounts)
     return Reading(
         template=_stored(podset, requests, world) if podset.is_pod else podset.counted_spec,
@@ -123,7 +125,7 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
         requests=at_least,
         requests_at_most=_at_most(requests, quota),
         quota=quota,
-        quota_surely={name: value for name, value in quota.items() if name not in counted.doubtful},
+        quota_surely=with_pods(queue, surely),
         groups=groups,
         quota_by_group=tuple(
             tuple((name, value) for name, value in quota.items() if value > 0 and name in group.resources)
@@ -151,14 +153,26 @@ def _at_most(requests: Amounts, quota: Amounts) -> Amounts:
     return requests | more if more else requests
 
 
-def _groups(queue: ClusterQueue, counted: Counted, terms: Terms) -> tuple[tuple[Group, ...], tuple[str, ...]]:
-    amounts = with_pods(queue, counted.amounts)
+def _surely(podset: Podset, counted: Counted, terms: Terms) -> Amounts:
+    """What Kueue counts of one pod at least, whatever its release."""
+    found = {name: value for name, value in counted.amounts.items() if name not in counted.doubtful}
+    spec = podset.counted_at_least
+    if spec is podset.counted_spec:
+        return found
+    before = quota_requests(replace(podset, counted=PodTemplate(spec=spec)), terms).amounts
+    return {name: min(value, before[name]) for name, value in found.items() if name in before}
+
+
+def _groups(
+    queue: ClusterQueue, counted: Counted, surely: Amounts, terms: Terms
+) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+    amounts, always = with_pods(queue, counted.amounts), with_pods(queue, surely)
     ignored = terms.config is None or terms.config.ignore_undeclared
     touched, uncovered = touched_groups(queue, amounts, ignore_undeclared=ignored)
     groups = []
     for group in touched:
         covered = frozenset(group.covered_resources or ())
-        sure = any(name in amounts and name not in counted.doubtful for name in covered)
+        sure = any(name in always for name in covered)
         groups.append(Group(tuple(dict.fromkeys(one.name for one in group.flavors or ())), covered, sure))
     return tuple(groups), tuple(name for name in uncovered if name not in counted.doubtful)
 

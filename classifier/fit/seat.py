@@ -150,14 +150,16 @@ class Seat:
     def rooms(self, choice: Choice) -> Rooms:
         return self.hearing.rooms(self.shape, self.reading, choice)
 
+    def unless_withheld(self, found: Finding) -> Finding:
+        """Kueue gives a flavor that it withholds for its topology too, if its feature gate for topologies is off."""
+        if found.outcome is not Outcome.NEVER_FITS or self._options.withheld is None:
+            return found
+        return unknown(f"{found.statement}, and {self._options.withheld}", found.binding)
+
     def unless_unsure(self, found: Finding) -> Finding:
         """Where Kueue may count less than is known, the podset may get fewer flavors and then more nodes."""
-        if found.outcome is not Outcome.NEVER_FITS:
-            return found
-        if self._options.withheld is not None:
-            # Unless Kueue's feature gate TopologyAwareScheduling is off: then it gives that flavor too.
-            return unknown(f"{found.statement}, and {self._options.withheld}", found.binding)
-        if self.reading.sure:
+        found = self.unless_withheld(found)
+        if found.outcome is not Outcome.NEVER_FITS or self.reading.sure:
             return found
         return unknown(f"{found.statement}, but how Kueue counts {self.podset.name} is not known", found.binding)
 
@@ -181,7 +183,7 @@ class Seat:
     @property
     def counts_less(self) -> bool:
         """Whether quota may be asked for less than the whole podset."""
-        return self.podset.min_count < self.podset.count or len(self.reading.quota) != len(self.reading.quota_surely)
+        return self.podset.min_count < self.podset.count or self.reading.quota != self.reading.quota_surely
 
     def named(self, text: str) -> str:
         return text.replace(WHO, self.podset.name)

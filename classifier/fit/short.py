@@ -35,7 +35,7 @@ def shortage(short: Shortage, seats: Sequence[Seat], hearing: Hearing) -> Findin
     fewer = any(seat.podset.min_count < seat.podset.count for seat in involved)
     who = short.podset if short.podset is not None and len(seats) > 1 else "gang"
     where = f"flavor {short.flavor}" if short.flavor is not None else f"flavors {', '.join(flavors[:3])}"
-    return _licensed(
+    found = _licensed(
         Finding(
             outcome=Outcome.NEVER_FITS,
             statement=f"{who} needs {'at least ' if fewer else ''}{needs} {short.resource} of {where}, "
@@ -50,16 +50,18 @@ def shortage(short: Shortage, seats: Sequence[Seat], hearing: Hearing) -> Findin
             if short.limit > 0
             else "use another queue",
         ),
-        involved,
         flavors,
         hearing,
     )
+    for seat in involved:  # what is short is surely counted
+        found = seat.unless_withheld(found)
+    return found
 
 
 def no_assignment(seats: Sequence[Seat], hearing: Hearing) -> Finding:
     """Each podset would find quota by itself, all of them do not, however flavors are given out."""
     flavors = [name for seat in seats for names in seat.options for name in names]
-    return _licensed(
+    found = _licensed(
         Finding(
             outcome=Outcome.NEVER_FITS,
             statement=f"no choice of flavors keeps all podsets within the quota of ClusterQueue {hearing.queue.name}",
@@ -67,10 +69,12 @@ def no_assignment(seats: Sequence[Seat], hearing: Hearing) -> Finding:
             source=f"ClusterQueue/{hearing.queue.name}",
             advice="request less or use another queue",
         ),
-        seats,
         flavors,
         hearing,
     )
+    for seat in seats:
+        found = seat.unless_unsure(found)
+    return found
 
 
 def uncovered(seat: Seat, hearing: Hearing) -> Finding | None:
@@ -120,10 +124,7 @@ def _may_grow(name: str, hearing: Hearing) -> bool:
     return any(pool.max_nodes != 0 for pool in hearing.world.behind(flavor, hearing.now).pools)
 
 
-def _licensed(found: Finding, seats: Sequence[Seat], flavors: Sequence[str], hearing: Hearing) -> Finding:
+def _licensed(found: Finding, flavors: Sequence[str], hearing: Hearing) -> Finding:
     rests = resting_on(found, flavors, hearing)
     spoken_for = {profile.spec.flavor for profile in hearing.spoken}
-    found = msgspec.structs.replace(rests, licensed=all(name in spoken_for for name in flavors))
-    for seat in seats:
-        found = seat.unless_unsure(found)
-    return found
+    return msgspec.structs.replace(rests, licensed=all(name in spoken_for for name in flavors))

@@ -5,6 +5,7 @@ What KubeRay adds to the head when it makes the pod is added here as Kueue does.
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -68,7 +69,10 @@ def _head(spec: RayClusterSpec, notes: Mapping[str, str], namespace: str, at: st
         template = with_container(template, "autoscaler", resources)
         counted = with_container(counted, "autoscaler", resources) if counted is not None else None
     path = f"{at}/headGroupSpec/template" if declared is not None else None
-    return podset(HEAD, 1, template, namespace, path, counted=counted)
+    found = podset(HEAD, 1, template, namespace, path, counted=counted)
+    # Kueue before 0.19 does not count the autoscaler, and before 0.17.6 and 0.18.2 no cleanup either.
+    added = counted is not None or spec.enable_in_tree_autoscaling
+    return replace(found, counted_before=declared) if added else found
 
 
 def _with_room_for_cleanup(head: PodTemplate) -> PodTemplate:

@@ -29,7 +29,10 @@ def ray_job_podsets(job: RayJob, runtimes: Runtimes) -> list[Podset]:
     mode = "K8sJobMode" if spec.submission_mode is None else spec.submission_mode
     if mode == "SidecarMode":
         counted = with_container(head.counted, _CONTAINER, _RESOURCES) if head.counted is not None else None
-        head = replace(head, template=with_container(head.template, _CONTAINER, _RESOURCES), counted=counted)
+        # Kueue before 0.17.7 and 0.18.3 does not count it.
+        before = head.counted_before or head.template
+        template = with_container(head.template, _CONTAINER, _RESOURCES)
+        head = replace(head, template=template, counted=counted, counted_before=before)
     submitter = [_submitter(spec, head, job.namespace)] if mode == "K8sJobMode" else []
     return gang([head, *workers, *submitter], "spec.rayClusterSpec")
 

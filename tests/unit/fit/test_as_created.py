@@ -8,7 +8,7 @@ import pytest
 from classifier import api
 from classifier.fit import Outcome, Verdict, World, judge
 from classifier.objects import Pod, RayCluster, RuntimeClass
-from tests.builders import GPU, NAMESPACE, flavor, gpu_world, job
+from tests.builders import GPU, NAMESPACE, ProfileBuilder, cluster_queue, flavor, gpu_world, job, profile
 
 NEVER, UNKNOWN, GROWS = Outcome.NEVER_FITS, Outcome.UNKNOWN, Outcome.FITS_AFTER_SCALE_UP
 
@@ -72,3 +72,48 @@ def test_part_of_a_device_refuses_no_pods_that_need_not_be(least: int, outcome: 
         "spec": {"enableInTreeAutoscaling": True, "headGroupSpec": head, "workerGroupSpecs": [group]},
     }
     assert judge(msgspec.convert(raw, RayCluster), gpu_world(), 0).outcome is outcome
+
+
+def plain() -> ProfileBuilder:
+    return profile("plain", "default").closed().mode("Enforce").pool()
+
+
+def cluster(cpu: str, **spec: Any) -> RayCluster:
+    head = {"containers": [{"name": "head", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}]}
+    metadata = {"name": "r", "namespace": NAMESPACE, "labels": {api.QUEUE_NAME: "gpu"}}
+    return msgspec.convert(
+        {"metadata": metadata, "spec": {"headGroupSpec": {"template": {"spec": head}}, **spec}}, RayCluster
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "cpu", "outcome"),
+    [
+        ({}, "1", GROWS),
+        ({}, "1100m", NEVER),
+        ({"enableInTreeAutoscaling": True}, "500m", GROWS),
+        ({"enableInTreeAutoscaling": True}, "1", UNKNOWN),
+        ({"enableInTreeAutoscaling": True}, "1100m", NEVER),
+        ({"gcsFaultToleranceOptions": {}}, "100m", GROWS),
+        ({"gcsFaultToleranceOptions": {}}, "1100m", NEVER),
+    ],
+)
+def test_quota_is_short_only_if_it_is_for_every_release_of_kueue(
+    spec: dict[str, Any], cpu: str, outcome: Outcome
+) -> None:
+    """The autoscaler beside a Ray head counts since 0.19."""
+    queue = cluster_queue().group(["cpu"], "a100-scale", quota="1").group(["memory"], "default", quota="1Ti")
+    found = judge(cluster(cpu, **spec), gpu_world(queue.checks("capacity"), flavor("default"), plain()), 0)
+    assert found.outcome is outcome, found.line
+    assert found.binding == ("quota" if outcome is not GROWS else None)
+
+
+def test_pod_level_resources_prove_nothing_of_quota() -> None:
+    def asking(pod_level: str, cpu: str) -> Outcome:
+        world = gpu_world(cluster_queue().group(["cpu", "memory", GPU], "a100-scale", quota="4").checks("capacity"))
+        pods = job().queue("gpu").requests({"cpu": cpu}).pod_spec(resources={"limits": {"cpu": pod_level}})
+        return judge(pods.done(), world, 0).outcome
+
+    assert asking("4", "1") is GROWS
+    assert asking("5", "1") is UNKNOWN  # 0.19 counts 5
+    assert asking("5", "5") is NEVER
