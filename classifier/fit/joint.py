@@ -121,7 +121,7 @@ def promise(seated: Sequence[Seated], alone: Sequence[Finding], hearing: Hearing
     nodes = sum(packing.nodes.values())
     pools = names(used)
     return Finding(
-        outcome=Outcome.FITS if _stand(seated, laid, hearing) else Outcome.FITS_AFTER_SCALE_UP,
+        outcome=Outcome.FITS if _stand(seated, packing, table, laid, hearing) else Outcome.FITS_AFTER_SCALE_UP,
         statement=f"gang needs {nodes} node(s) of {pools} (max {table.nodes})",
         pool=pools,
         flavor=largest.flavor,
@@ -132,10 +132,12 @@ def promise(seated: Sequence[Seated], alone: Sequence[Finding], hearing: Hearing
     )
 
 
-def _stand(seated: Sequence[Seated], laid: Floor, hearing: Hearing) -> bool:
-    """Whether nodes that are ready, by their number, would do."""
+def _stand(seated: Sequence[Seated], packing: Packing, table: Table, laid: Floor, hearing: Hearing) -> bool:
+    """Whether nodes that are ready, by their number, would do: those of the packing, or others."""
     if not any(one.nodes for one in laid.ready):
         return False
+    if all(sum(laid.ready[pool].nodes or 0 for pool in table.pools[at]) >= n for at, n in packing.nodes.items()):
+        return True
     table = _table(seated, laid, "ready", hearing)
     return pack(_parts(seated, table, surely=True), table.bins, hearing.budget).fate is Fate.FITS
 

@@ -44,6 +44,7 @@ def pack(parts: Sequence[Part], bins: Sequence[Bin], budget: Budget) -> Packing:
             continue
         placed.append((part, rooms))
         fewest = max(fewest, sum(nodes.values()))
+    fewest = max(fewest, _fewest(placed, bins))
     looked_at = sum(len(rooms) for _, rooms in placed)
     nodes = _first_fit(placed, bins, fewest, budget, cost=looked_at // 8 + len(placed) * (2 + len(placed) // 2))
     if nodes is not None:
@@ -58,6 +59,20 @@ def pack(parts: Sequence[Part], bins: Sequence[Bin], budget: Budget) -> Packing:
     if isinstance(found, Shortage):
         return _never(found, problem)
     return Packing(Fate.FITS, {**_by_bin(found, problem, bins), **endless}, tight=True)
+
+
+def _fewest(placed: Sequence[tuple[Part, Rooms]], bins: Sequence[Bin]) -> int:
+    """Fewer nodes never hold the parts: they ask for so much of a resource in all, and no node has more than some."""
+    wanted: dict[str, int] = {}
+    for part, _ in placed:
+        for resource, needs in part.requests.items():
+            wanted[resource] = wanted.get(resource, 0) + part.count * needs
+    open_ = [bins[index].offers for index in {index for _, rooms in placed for index, _ in rooms}]
+    found = 0
+    for resource, total in wanted.items():
+        if all(resource in offers for offers in open_):
+            found = max(found, -(-total // max(offers[resource] for offers in open_)))
+    return found
 
 
 def _first_fit(
