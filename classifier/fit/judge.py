@@ -1,6 +1,7 @@
 """judge: one object in one world, to one verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from classifier import api
@@ -9,17 +10,17 @@ from classifier.fit.answer import answer, not_judged
 from classifier.fit.assign import Found, assign
 from classifier.fit.budget import STEPS, Budget
 from classifier.fit.finding import Finding, unknown
-from classifier.fit.gang import GangError, Unresolved
+from classifier.fit.gang import GangError, Podset, Unresolved
 from classifier.fit.hearing import Hearing
 from classifier.fit.kinds import PODSETS, PodsetsOf, waiting_podsets
 from classifier.fit.mode import asks_to_skip, ceiling, may_skip, wrong_modes
 from classifier.fit.provisioning import overridden, requests_of
 from classifier.fit.quota import ChainFault, chain_faults
 from classifier.fit.skip import multikueue_check, why_not_judged, why_not_judged_waiting
-from classifier.fit.verdict import Outcome, Verdict
+from classifier.fit.verdict import Mode, Outcome, Verdict
 from classifier.fit.world import World
 from classifier.instant import MINUTE
-from classifier.objects import ClusterQueue, LocalQueue, Meta, Workload
+from classifier.objects import ClusterQueue, LocalQueue, Meta, Namespace, Workload
 from classifier.scope import kind_of, queue_of
 
 #: A snapshot that has not been known to be current for this long proves nothing any more.
@@ -82,19 +83,55 @@ def _judge(obj: Meta, asking: Meta, podsets_of: PodsetsOf, world: World, now: in
         return not_judged(Outcome.UNKNOWN, f"{obj.kind or type(obj).__name__} has no podset", notes, warn=True)
     hearing = Hearing(queue, world, now, Budget(steps))
     found = assign(podsets, hearing, steps)
-    doubt = _proves_nothing(queue, controllers, world, now)
+    spoken = _Spoken(
+        namespace=world.namespaces.get(obj.namespace),
+        local_queue=local_queue,
+        ceiling=limit.mode,
+        age=_age(world, now),
+        doubt=_proves_nothing(queue, controllers, world, now),
+        override=overridden(obj, requests_of(queue, hearing.spoken, world)),
+        notes=tuple(notes),
+    )
+    if found.pools:
+        return _conclude(found, podsets, hearing, spoken)  # what autoscalers tell is true for a while
+    # The same gang is judged when it is stamped and again when it is let in.
+    kept: dict[Hashable, tuple[Found, _Spoken, Verdict]] = hearing.sort("verdicts")
+    key = (id(found), *spoken.key)
+    if key not in kept:
+        kept[key] = found, spoken, _conclude(found, podsets, hearing, spoken)
+    return kept[key][2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """All that a verdict says beside what was found. ``age`` in seconds."""
+
+    namespace: Namespace | None
+    local_queue: LocalQueue
+    ceiling: Mode
+    age: int
+    doubt: str | None
+    override: str | None
+    notes: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """By the identity of objects that are replaced, never changed. Keep them as long as it, or others take it."""
+        return id(self.namespace), id(self.local_queue), self.ceiling, self.age, self.doubt, self.override, self.notes
+
+
+def _conclude(found: Found, podsets: Sequence[Podset], hearing: Hearing, spoken: _Spoken) -> Verdict:
+    doubt, queue = spoken.doubt, hearing.queue
     if doubt is not None:
         found = found._replace(
             gang=_without_proof(found.gang, doubt), podsets=[_without_proof(one, doubt) for one in found.podsets]
         )
     if found.gang.outcome is not Outcome.SKIPPED:
-        found, chain = _along(
-            found, chain_faults(local_queue, queue, world.namespaces.get(obj.namespace), hearing.tree)
-        )
-        override = overridden(obj, requests_of(queue, hearing.spoken, world))
-        asides = [*([override] if override else []), *found.notes, *of_backoff(found.pools, found.gang, now), *chain]
+        found, chain = _along(found, chain_faults(spoken.local_queue, queue, spoken.namespace, hearing.tree))
+        override = [spoken.override] if spoken.override else []
+        asides = [*override, *found.notes, *of_backoff(found.pools, found.gang, hearing.now), *chain]
         found = found._replace(notes=tuple(asides))
-    return answer(found, podsets, limit.mode, _age(world, now), notes)
+    return answer(found, podsets, spoken.ceiling, spoken.age, list(spoken.notes))
 
 
 def _along(found: Found, faults: Sequence[ChainFault]) -> tuple[Found, list[str]]:

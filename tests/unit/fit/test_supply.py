@@ -18,6 +18,8 @@ from tests.builders import (
     gpu_profile,
     gpu_world,
     job,
+    local_queue,
+    namespace,
     node,
     profile,
 )
@@ -231,3 +233,26 @@ def test_a_node_that_comes_leaves_quota_as_it_was_added_up() -> None:
     assert world.quota is not before
     before, world.unread = world.quota, frozenset([api.COHORTS])
     assert world.quota is not before
+
+
+def test_a_gang_judged_again_hears_what_its_queue_and_namespace_say_now() -> None:
+    """Both live in containers that change under a world."""
+    here = gpu_world()
+    assert (gpus(3, here).denied, gpus(3, here).warnings) == (True, [])
+    here.local_queues["team/gpu"] = local_queue().stopped().done()
+    stopped = gpus(2, here)
+    assert stopped.warnings == ["LocalQueue team/gpu is not active: LocalQueueStopped"]
+    here.local_queues["team/gpu"] = local_queue().done()
+    assert gpus(2, here).warnings == []
+    here.namespaces["team"] = namespace().annotate(api.PREFLIGHT_MODE, "Warn").done()
+    assert not gpus(3, here).denied
+    here.namespaces["team"] = namespace().done()
+    assert gpus(3, here).denied
+
+
+def test_a_gang_judged_again_names_the_age_of_what_it_is_judged_by_now() -> None:
+    here = gpu_world()
+    here.observed_at = 0
+    gang_ = job().queue("gpu").pods(3).gpus(8).done()
+    ages = [judge(gang_, here, now).pod_sets[0].age_seconds for now in (0, 5_000, 90_000)]
+    assert ages == [0, 5, 90]
