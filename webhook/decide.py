@@ -14,7 +14,6 @@ from classifier.fit.gang import GangError, Unresolved
 from classifier.fit.kinds import PODSETS
 from classifier.fit.mode import asks_to_skip, may_skip
 from classifier.objects import Meta, Workload
-from classifier.policy import timeout_of
 from classifier.scope import BOUNDED, queue_of, why_not_ours
 from webhook import admit, licence, stamp, starts, subject, template
 from webhook.metrics import Metrics
@@ -86,7 +85,7 @@ class Reviewer:
         bounded = (asked.resource.group, asked.resource.kind) in BOUNDED
         wanted = stamp.wanted(
             current,
-            timeout=timeout_of(current, view.policies).timeout if bounded else None,
+            timeout=view.timeout(current).timeout if bounded else None,
             profiles=tuple(profile.name for profile in profiles),
             # Judging is the expensive part, and a job without a profile gets no preflight stamp.
             verdict=self._judge(obj, view.world, now) if profiles else None,
@@ -118,7 +117,7 @@ class Reviewer:
             if not request.dry_run:
                 self._metrics.skipped.labels(error.cause).inc()
             return Answer(warnings=(f"muster: {error}",) if self._judging else ())
-        notices = timeout_of(obj.metadata.annotations, view.policies).warnings
+        notices = view.timeout(obj.metadata.annotations).warnings
         if verdict is None:
             if asked.unreadable and view.policies.profiles:
                 notices = (f"this {request.kind.kind} cannot be read: {asked.unreadable}", *notices)

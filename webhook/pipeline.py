@@ -9,10 +9,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import cache, lru_cache
 from typing import Final
+from urllib.parse import parse_qs
 
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
+from prometheus_client import Counter
 
 from classifier.cluster.client import JSON
 from classifier.instant import SECOND, parse_duration
@@ -46,6 +49,9 @@ async def read_body(request: web.Request, seconds: float = BODY_SECONDS) -> byte
     if request.content_length is not None and request.content_length > BODY_LIMIT:
         raise too_large
     try:
+        if request.content.is_eof():
+            # It came with its head, as the API server's do: there is nothing to wait for.
+            return await request.read()
         async with asyncio.timeout(seconds):
             return await request.read()
     except web.HTTPRequestEntityTooLarge:
@@ -63,6 +69,12 @@ def budget(query: str | None) -> float:
     except ValueError:
         given = BUDGET
     return max(0.0, min(given - MARGIN, BUDGET))
+
+
+@lru_cache(maxsize=64)
+def time_for(query: str) -> float:
+    """:func:`budget` of a whole query string: an API server's is always the same."""
+    return budget(next(iter(parse_qs(query).get("timeout", ())), None))
 
 
 def within(seconds: float, decide: Decide, metrics: Metrics, judging: Judging) -> Decide:
@@ -107,6 +119,11 @@ def endpoint(
     body_seconds: float = BODY_SECONDS,
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
     """The HTTP handler of one phase. ``closing`` tells whether connections should be given up after the answer."""
+    observe = metrics.seconds.labels(phase).observe
+
+    @cache
+    def counter(kind: str, result: str) -> Counter:
+        return metrics.reviews.labels(phase, kind, result)
 
     async def handle(http: web.Request) -> web.Response:
         started = time.perf_counter()
@@ -114,7 +131,7 @@ def endpoint(
         try:
             request = review.decode(await read_body(http, body_seconds))
             kind = kinds.name_of(request.kind)
-            bounded = within(budget(http.query.get("timeout")), decide, metrics, judging)
+            bounded = within(time_for(http.rel_url.raw_query_string), decide, metrics, judging)
             answer = await never_failing(bounded, metrics, judging)(request)
             result, payload = answer.result, review.encode(request.uid, answer)
         except BadReview as error:
@@ -125,8 +142,8 @@ def endpoint(
         if closing() or not http.content.is_eof():
             # Draining, or the rest of a body that nobody will read is still on its way.
             response.force_close()
-        metrics.reviews.labels(phase, kind, result).inc()
-        metrics.seconds.labels(phase).observe(time.perf_counter() - started)
+        counter(kind, result).inc()
+        observe(time.perf_counter() - started)
         return response
 
     return handle

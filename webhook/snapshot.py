@@ -1,15 +1,22 @@
 """The view that one review is judged by: the follower's world, if it is fit to be judged by, and the policies."""
 
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
+from classifier import api
 from classifier.cluster.asking import Asking, Unreadable
 from classifier.cluster.client import Client
 from classifier.cluster.following import Following
 from classifier.fit import World
 from classifier.instant import SECOND
-from classifier.objects import Meta
-from classifier.policy import Policies, profiles_for
+from classifier.objects import ClusterQueue, LocalQueue, Meta, Namespace
+from classifier.policy import Policies, Resolved, profiles_for, timeout_of
 from webhook.settings import Settings
+
+#: Queues whose policies are kept.
+KEPT: Final = 10_000
 
 
 class Unavailable(Exception):
@@ -26,6 +33,22 @@ class View:
 
     world: World
     policies: Policies
+    #: The bound of a job that asks for none of its own, where it was worked out before.
+    unasked: Resolved | None = None
+
+    def timeout(self, annotations: Mapping[str, str] | None) -> Resolved:
+        """How long the job with these annotations may wait."""
+        if self.unasked is not None and api.ADMISSION_TIMEOUT not in (annotations or {}):
+            return self.unasked
+        return timeout_of(annotations, self.policies)
+
+
+class _Around(NamedTuple):
+    """The policies of one queue, worked out once from the objects they rest on."""
+
+    rests_on: tuple[object, ...]
+    policies: Policies
+    unasked: Resolved
 
 
 class Snapshot:
@@ -41,6 +64,7 @@ class Snapshot:
             preflight_optional=settings.preflight_optional,
         )
         self._asking = Asking(self.following)
+        self._around: dict[str, _Around] = {}
 
     @property
     def trouble(self) -> str | None:
@@ -68,12 +92,30 @@ class Snapshot:
             raise Unavailable("unreachable", f"preflight skipped: {error}") from error
         local_queue = world.local_queues.get(f"{namespace}/{queue}")
         cluster_queue = world.cluster_queues.get(local_queue.cluster_queue) if local_queue else None
-        policies = Policies(
-            local_queue=local_queue,
-            cluster_queue=cluster_queue,
-            profiles=profiles_for(cluster_queue, world.profiles),
-            namespace=world.namespaces.get(namespace),
-            default=self._settings.default_timeout,
-            max_default=self._settings.max_timeout,
-        )
-        return View(world, policies)
+        around = self._policies(world, local_queue, cluster_queue, world.namespaces.get(namespace))
+        return View(world, around.policies, around.unasked)
+
+    def _policies(
+        self,
+        world: World,
+        local_queue: LocalQueue | None,
+        cluster_queue: ClusterQueue | None,
+        namespace: Namespace | None,
+    ) -> _Around:
+        """Thousands of jobs are submitted to a queue before anybody changes one of these objects."""
+        rests_on = (local_queue, cluster_queue, world.profiles, namespace)
+        key = local_queue.key if local_queue else ""
+        found = self._around.get(key)
+        if found is None or any(map(operator.is_not, found.rests_on, rests_on)):
+            policies = Policies(
+                local_queue=local_queue,
+                cluster_queue=cluster_queue,
+                profiles=profiles_for(cluster_queue, world.profiles),
+                namespace=namespace,
+                default=self._settings.default_timeout,
+                max_default=self._settings.max_timeout,
+            )
+            if len(self._around) >= KEPT:
+                self._around.clear()
+            found = self._around[key] = _Around(rests_on, policies, timeout_of(None, policies))
+        return found

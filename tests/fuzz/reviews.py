@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import jsonpatch
 from aiohttp import web
+from yarl import URL
 
 from classifier.cluster.client import JSON
 from tests.fuzz.blocks import Failure, blocks
@@ -38,7 +39,7 @@ class Call:
     """What a handler takes of an HTTP request whose body has arrived."""
 
     content_type = JSON
-    query: Final[dict[str, str]] = {"timeout": "10s"}
+    rel_url: Final = URL("/mutate?timeout=10s")
 
     def __init__(self, raw: bytes) -> None:
         self.content_length = len(raw)
