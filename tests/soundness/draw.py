@@ -137,7 +137,7 @@ class _Draw:
         )
 
     def _selector(self, flavors: Sequence[Flavor]) -> Mapping[str, str]:
-        if self.often(0.88):
+        if self.often(0.85):
             return {}
         if self.often(0.5):
             return {"model": self.random.choice(_MODELS)}
@@ -227,8 +227,8 @@ class _Draw:
             declared=() if stray else declared,
             resources=frozenset(offers if say(0.6) else (one for one in offers if self.often(0.7))),
             all_resources=say(0.8),
-            tells_labels=say(0.8),
-            all_labels=say(0.7),
+            tells_labels=say(0.5),
+            all_labels=say(0.6),
             tells_racks=say(0.7),
             understated=random.randint(1, 2) if live and not stray and not say(0.8) else 0,
             daemons=random.choice((100, 500)) if self.often(0.1) and not stray else 0,
