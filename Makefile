@@ -38,8 +38,10 @@ bench: $(STAMP) ## measure what the design bounds, beside what it is compared wi
 # Random graphs of objects, beyond those of the tests; FUZZ_ARGS="--seed N" repeats a run.
 GRAPHS ?= 100000
 REVIEWS ?= 1000000
-fuzz: $(STAMP) ## 100,000 random object graphs, 1,000,000 odd reviews on all cores (GRAPHS=, REVIEWS=; an hour)
+WORLDS ?= 200000
+fuzz: $(STAMP) ## 100,000 object graphs, 200,000 small worlds, 1,000,000 odd reviews (GRAPHS=, WORLDS=, REVIEWS=; an hour)
 	@$(BIN)/python -m tests.fuzz graphs --count $(GRAPHS) $(FUZZ_ARGS)
+	@$(BIN)/python -m tests.soundness --count $(WORLDS) $(FUZZ_ARGS)
 	@$(BIN)/python -m tests.fuzz reviews --count $(REVIEWS) $(FUZZ_ARGS)
 
 clean: ## remove what these targets made here (the built control plane stays in its cache)
