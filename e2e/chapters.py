@@ -24,7 +24,7 @@ QUEUES: Final = Queues("kinds", "queue", "kinds", "kinds")
 #: What becomes of the three objects of each kind.
 GOOD, BAD, LATE = "good", "bad", "late"
 #: Seconds. There are many who wait.
-POLL: Final = 0.3
+POLL: Final = 1.0
 
 
 class Seen(NamedTuple):
