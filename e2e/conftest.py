@@ -1,5 +1,7 @@
 """One cluster for a whole run, one namespace and one set of queues for each test.
 
+A second one has every kind of job, and the operators that run here; the tests that use it come last.
+
 All async tests and fixtures here share one event loop, the session's: the cluster's connections belong to it. A fixture
 of a scenario therefore says ``@pytest_asyncio.fixture(loop_scope="session")``.
 """
@@ -36,13 +38,23 @@ KEPT_RUNS: Final = 5
 SHOWN: Final = ("muster-controller", "muster-webhook", "kueue")
 #: Building, once per machine, is part of the first test's setup.
 FIRST_START: Final = 1800
+#: The second cluster's fixtures, in the order in which they are wanted.
+LAST: Final = ("every_kind", "muster_of_every_kind")
 
 _CLUSTERS: Final = pytest.StashKey[list[Cluster]]()
 _numbers: Final = itertools.count(1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every scenario runs in the session's event loop; only the first waits for the build."""
+    """Every scenario runs in the session's event loop; only the first waits for the build.
+
+    Files that use the second cluster come last, so that it is there no longer than it must, and without Muster first.
+    """
+    ranks: dict[Path, int] = {}
+    for item in items:
+        rank = sum(name in getattr(item, "fixturenames", ()) for name in LAST)
+        ranks[item.path] = max(rank, ranks.get(item.path, 0))
+    items.sort(key=lambda item: ranks[item.path])
     mine = [item for item in items if HERE in item.path.parents]
     for item in mine:
         item.add_marker(pytest.mark.e2e)
@@ -109,6 +121,23 @@ async def further_cluster(request: pytest.FixtureRequest, name: str, **also: Any
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def every_kind(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
+    """The run's second cluster: every kind of job that Kueue queues, JobSet and Trainer; without Muster.
+
+    Where a file's own fixtures ``cluster`` and ``invariants`` return these, ``names`` and ``ns`` are of this cluster.
+    """
+    async with further_cluster(request, "kinds", trainer=True, kinds=True) as own:
+        yield own
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def muster_of_every_kind(every_kind: Cluster) -> AsyncIterator[Muster]:
+    """Muster there, from when it is first asked for."""
+    async with Muster(every_kind) as installed:
+        yield installed
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def own_cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
     """A cluster for one test alone, for faults that reach everybody in it. The invariants hold there as well."""
@@ -153,6 +182,12 @@ class Invariants:
 def invariants(cluster: Cluster) -> Invariants:
     """Checked after every test that has a namespace."""
     return Invariants(cluster)
+
+
+@pytest.fixture(scope="session")
+def invariants_of_every_kind(every_kind: Cluster) -> Invariants:
+    """Checked after every test of the second cluster."""
+    return Invariants(every_kind)
 
 
 def _short(name: str) -> str:

@@ -14,7 +14,7 @@ from classifier.state.observation import Cause, CauseKind, Observation, Ref, Sta
 from classifier.state.settings import Settings
 from e2e import builders, deaths, trainjobs, view
 from e2e.builders import Document, Queues
-from e2e.conftest import Invariants, further_cluster
+from e2e.conftest import Invariants
 from e2e.controlplane.cluster import Cluster
 from e2e.lives import HOLD, PATIENCE, Gist, Life, pool, watching
 from e2e.shell import Shell
@@ -27,15 +27,14 @@ FAILED_JOBS = "FailedJobs: jobset failed due to one or more job failures (first 
 CRASHED: Gist = (State.RUNNING, CauseKind.NON_ZERO_EXIT)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
-    async with further_cluster(request, "evidence", trainer=True) as own:
-        yield own
+@pytest.fixture(scope="module")
+def cluster(every_kind: Cluster) -> Cluster:
+    return every_kind
 
 
 @pytest.fixture(scope="module")
-def invariants(cluster: Cluster) -> Invariants:
-    return Invariants(cluster)
+def invariants(invariants_of_every_kind: Invariants) -> Invariants:
+    return invariants_of_every_kind
 
 
 @pytest.fixture

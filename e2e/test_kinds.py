@@ -23,8 +23,9 @@ from classifier.state.kinds import podgroup
 from e2e import builders, kinds, view
 from e2e.builders import Document
 from e2e.chapters import BAD, GOOD, LATE, POLL, QUEUES, Chapter, Life, Seen, Stage
-from e2e.conftest import Invariants, further_cluster
+from e2e.conftest import Invariants
 from e2e.controlplane.chart import Muster
+from e2e.controlplane.cluster import Cluster
 from e2e.kinds import Kind
 from e2e.played import appwrapper
 from e2e.played.hands import Hands
@@ -49,28 +50,24 @@ def bounded(kind: Kind) -> bool:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def stage(request: pytest.FixtureRequest) -> AsyncIterator[Stage]:
-    """A cluster of its own with every kind, Muster in it, a queue without quota and nodes enough."""
-    async with further_cluster(request, "kinds", trainer=True, kinds=True) as cluster, Muster(cluster):
-        hands = Hands(cluster.admin, QUEUES.namespace)
-        made = Stage(cluster, hands, Backend(cluster.admin, QUEUES.namespace, Settings()))
-        await cluster.applier.apply([builders.namespace(QUEUES.namespace)])
-        await made.quota(0)
-        nodes = [builders.node(f"kinds-{number}", QUEUES.node_labels, {}) for number in range(2)]
-        flavor = builders.flavor(QUEUES.flavor, QUEUES.node_labels)
-        await cluster.applier.apply([flavor, builders.local_queue(QUEUES), *nodes, *kinds.runtimes(QUEUES)])
-        yield made
-
-
-@pytest.fixture(scope="module")
-def invariants_of_kinds(stage: Stage) -> Invariants:
-    return Invariants(stage.cluster)
+async def stage(every_kind: Cluster, muster_of_every_kind: Muster) -> AsyncIterator[Stage]:
+    """Muster, a queue without quota and nodes enough."""
+    hands = Hands(every_kind.admin, QUEUES.namespace)
+    made = Stage(every_kind, hands, Backend(every_kind.admin, QUEUES.namespace, Settings()))
+    namespace = builders.namespace(QUEUES.namespace)
+    await every_kind.applier.apply([namespace])
+    await made.quota(0)
+    nodes = [builders.node(f"kinds-{number}", QUEUES.node_labels, {}) for number in range(2)]
+    flavor = builders.flavor(QUEUES.flavor, QUEUES.node_labels)
+    await every_kind.applier.apply([flavor, builders.local_queue(QUEUES), *nodes, *kinds.runtimes(QUEUES)])
+    yield made
+    await every_kind.applier.delete([namespace])
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def nothing_forbidden(invariants_of_kinds: Invariants) -> AsyncIterator[None]:
+async def nothing_forbidden(invariants_of_every_kind: Invariants) -> AsyncIterator[None]:
     yield
-    await invariants_of_kinds.check()
+    await invariants_of_every_kind.check()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

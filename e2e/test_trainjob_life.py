@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-import pytest_asyncio
 
 from classifier import api, clock
 from classifier.cluster.client import MERGE_PATCH
@@ -13,7 +12,7 @@ from classifier.state.observation import CauseKind, State
 from e2e import builders, deaths, trainjobs, view
 from e2e.autoscaler import ATOMIC, Autoscaler, NodeGroup, Settings
 from e2e.builders import GPU, Document, Queues
-from e2e.conftest import Invariants, further_cluster
+from e2e.conftest import Invariants
 from e2e.controlplane.cluster import Cluster
 from e2e.lives import PATIENCE, Life, no_room, pool
 from e2e.wait import eventually
@@ -27,15 +26,14 @@ STOPPED = f"Workload QuotaReserved: Pending: {DEACTIVATED}; Workload Evicted: De
 NOT_FOUND = "Capacity is not found, CA will try to find it later."
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
-    async with further_cluster(request, "trainjob-life", trainer=True) as own:
-        yield own
+@pytest.fixture(scope="module")
+def cluster(every_kind: Cluster) -> Cluster:
+    return every_kind
 
 
 @pytest.fixture(scope="module")
-def invariants(cluster: Cluster) -> Invariants:
-    return Invariants(cluster)
+def invariants(invariants_of_every_kind: Invariants) -> Invariants:
+    return invariants_of_every_kind
 
 
 @pytest.fixture

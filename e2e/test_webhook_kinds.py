@@ -16,7 +16,7 @@ import pytest_asyncio
 from classifier import api
 from e2e import builders, kinds, view
 from e2e.builders import GPU, Document, Queues
-from e2e.conftest import Invariants, further_cluster
+from e2e.conftest import Invariants
 from e2e.controlplane.chart import Muster
 from e2e.controlplane.cluster import Cluster
 from e2e.controlplane.egress import Fault
@@ -85,31 +85,25 @@ class Stage:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    """A cluster of its own with every kind and Muster in it, and a queue that admits nobody yet."""
-    folder = tmp_path_factory.mktemp("alice")
-    async with (
-        further_cluster(request, "reviews", trainer=True, kinds=True) as cluster,
-        Muster(cluster) as muster,
-        person(cluster, "alice", folder) as alice,
-    ):
-        made = Stage(cluster, muster, alice)
-        await cluster.applier.apply([builders.namespace(QUEUES.namespace)])
+async def stage(
+    every_kind: Cluster, muster_of_every_kind: Muster, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
+    """Muster, and a queue that admits nobody yet."""
+    async with person(every_kind, "alice", tmp_path_factory.mktemp("alice")) as alice:
+        made = Stage(every_kind, muster_of_every_kind, alice)
+        namespace = builders.namespace(QUEUES.namespace)
+        await every_kind.applier.apply([namespace])
         await made.queue(stopPolicy="Hold")
         flavor = builders.flavor(QUEUES.flavor, QUEUES.node_labels)
-        await cluster.applier.apply([flavor, builders.local_queue(QUEUES), *kinds.runtimes(QUEUES)])
+        await every_kind.applier.apply([flavor, builders.local_queue(QUEUES), *kinds.runtimes(QUEUES)])
         yield made
-
-
-@pytest.fixture(scope="module")
-def invariants_of_reviews(stage: Stage) -> Invariants:
-    return Invariants(stage.cluster)
+        await every_kind.applier.delete([namespace])
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def nothing_forbidden(invariants_of_reviews: Invariants) -> AsyncIterator[None]:
+async def nothing_forbidden(invariants_of_every_kind: Invariants) -> AsyncIterator[None]:
     yield
-    await invariants_of_reviews.check()
+    await invariants_of_every_kind.check()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
