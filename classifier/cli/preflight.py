@@ -144,7 +144,8 @@ def _left_out(snapshot: Snapshot, jobs: list[Meta], arguments: argparse.Namespac
         spaces = {q.namespace for q in snapshot.of(api.LOCAL_QUEUES, LocalQueue).values()}
         for job in jobs:
             if job.namespace == "default" and spaces and "default" not in spaces:
-                yield f"{job.kind} {job.name} is taken to be in namespace default; choose another with -n"
+                name = job.name or f"{job.metadata.generate_name}*"
+                yield f"{job.kind} {name} is taken to be in namespace default; choose another with -n"
 
 
 def _queues(jobs: list[Meta]) -> dict[str, set[str]]:
