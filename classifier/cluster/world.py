@@ -1,6 +1,7 @@
 """From a snapshot to what the judgement and the report take: the same steps for clusters and files."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -14,6 +15,7 @@ from classifier.fence import PolicyObject
 from classifier.fit import Outcome, Verdict, World, judge, judge_waiting
 from classifier.fit.facts import Sources
 from classifier.fit.gang import Runtimes
+from classifier.fit.quota import QuotaTree
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,
@@ -82,11 +84,20 @@ def world_of(snapshot: Snapshot, where: ConfigMaps = USUAL) -> World:
 
 def assumed(snapshot: Snapshot, where: ConfigMaps, *, files: bool) -> list[str]:
     """What verdicts in :func:`world_of` rest on without being known, in words."""
+    notes = list(_cohorts_left_out(snapshot)) if files else []
     if where.kueue_config is not None and _config_map(snapshot, where.kueue_config) is not None:
-        return []
+        return notes
     why = "is not in these files" if files else "cannot be read here"
     name = f" ({where.kueue_config})" if where.kueue_config is not None else ""
-    return [f"Kueue's configuration{name} {why}; its defaults are assumed"]
+    return [f"Kueue's configuration{name} {why}; its defaults are assumed", *notes]
+
+
+def _cohorts_left_out(snapshot: Snapshot) -> Iterator[str]:
+    """A cohort may well be no more than a name; but then these files have to hold everybody who lends in it."""
+    tree = QuotaTree(snapshot.of(api.CLUSTER_QUEUES, ClusterQueue), snapshot.of(api.COHORTS, Cohort))
+    missing = {name for queue in snapshot.of(api.CLUSTER_QUEUES, ClusterQueue) for name in tree.missing_cohorts(queue)}
+    for name in sorted(missing):
+        yield f"Cohort {name} is not in these files; it is taken to have no quota but that of the ClusterQueues given"
 
 
 def _config_map(snapshot: Snapshot, name: ConfigMapName | None) -> ConfigMap | None:

@@ -33,6 +33,7 @@ def of_promise(stages: Sequence[Sequence[Seated]], gang: Finding, hearing: Heari
     found = []
     requests = requests_of(hearing.queue, hearing.spoken, hearing.world)
     if gang.outcome is Outcome.FITS_AFTER_SCALE_UP:
+        found += _at_once(gang, hearing)
         seated = [one for stage in stages for one in stage]
         found += [text for one in requests if (text := _one_group(seated, one, hearing)) is not None]
     for stage in stages:
@@ -45,6 +46,18 @@ def of_promise(stages: Sequence[Sequence[Seated]], gang: Finding, hearing: Heari
     if gang.tight:
         found.append("tight packing: kube-scheduler or the autoscaler, which place greedily, may not find it")
     return found
+
+
+def _at_once(gang: Finding, hearing: Hearing) -> list[str]:
+    """The autoscaler never adds more nodes than this in one go, and for one request it takes no second
+    (reference/capacity.md §1.6). Nodes that stand already may make up the rest."""
+    told = [profile.spec.provisioning for profile in hearing.spoken if profile.spec.provisioning is not None]
+    limits = [one.max_nodes_per_scale_up for one in told if one.max_nodes_per_scale_up is not None]
+    if not limits or not isinstance(gang.needs, int) or gang.needs <= min(limits):
+        return []
+    return [
+        f"gang needs {gang.needs} nodes, the autoscaler adds at most {min(limits)} at once (--max-nodes-per-scaleup)"
+    ]
 
 
 def _by_topology(choices: Iterable[Choice]) -> bool:

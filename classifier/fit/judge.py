@@ -16,7 +16,7 @@ from classifier.fit.kinds import PODSETS, PodsetsOf, waiting_podsets
 from classifier.fit.mode import asks_to_skip, ceiling, may_skip, wrong_modes
 from classifier.fit.provisioning import overridden, requests_of
 from classifier.fit.quota import ChainFault, chain_faults
-from classifier.fit.skip import multikueue_check, why_not_judged, why_not_judged_waiting
+from classifier.fit.skip import multikueue_check, why_not_judged, why_not_judged_waiting, why_not_queued
 from classifier.fit.verdict import Mode, Outcome, Verdict
 from classifier.fit.world import World
 from classifier.instant import MINUTE
@@ -75,6 +75,9 @@ def _judge(obj: Meta, asking: Meta, podsets_of: PodsetsOf, world: World, now: in
     if remote is not None:
         return not_judged(Outcome.SKIPPED, f"ClusterQueue {queue.name} runs its jobs in other clusters", notes)
 
+    unmanaged = why_not_queued(obj, world.kueue_config)
+    if unmanaged is not None:
+        return not_judged(Outcome.SKIPPED, unmanaged, notes, warn=True)
     try:
         podsets = podsets_of(obj, world.runtimes)
     except (GangError, Unresolved) as error:

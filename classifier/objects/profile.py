@@ -63,6 +63,7 @@ class ProvisioningSpec(Obj):
     managed_resources: list[str] | None = None
     retry: ProvisioningRetry | None = None
     parameters: dict[str, str] | None = None
+    max_nodes_per_scale_up: int | None = None
 
 
 class CapacityProfileSpec(Obj):

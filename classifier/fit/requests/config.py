@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from classifier import api
-from classifier.objects import ConfigMap, LabelSelector, Quantity
+from classifier.objects import ConfigMap, Quantity
 from classifier.objects.meta import Obj
 from classifier.quantity import QuantityError
 from classifier.quantity import parse as parse_quantity
@@ -47,10 +47,6 @@ class KueueConfig:
     frameworks: frozenset[str] | None = None
     #: Kinds that others manage for Kueue, as ``Kind.version.group``.
     external_frameworks: frozenset[str] = frozenset()
-    without_queue_name: bool = False
-    #: Namespaces whose pods are managed at all; None: Kueue's default, all but kube-system and its own.
-    namespace_selector: LabelSelector | None = None
-    partial_admission: bool = True
     topology_aware: bool = True
 
     def manages(self, resource: api.Resource) -> bool | None:
@@ -92,8 +88,6 @@ class _Integrations(Obj):
 class _Configuration(Obj):
     resources: _Resources | None = None
     integrations: _Integrations | None = None
-    manage_jobs_without_queue_name: bool | None = None
-    managed_jobs_namespace_selector: LabelSelector | None = None
     feature_gates: dict[str, bool] | None = None
 
 
@@ -121,9 +115,6 @@ def _config(raw: _Configuration) -> KueueConfig:
         device_classes=bool(resources.device_class_mappings),
         frameworks=frozenset(integrations.frameworks or ("batch/job",)),
         external_frameworks=frozenset(integrations.external_frameworks or ()),
-        without_queue_name=raw.manage_jobs_without_queue_name is True,
-        namespace_selector=raw.managed_jobs_namespace_selector,
-        partial_admission=gates.get("PartialAdmission", True),
         topology_aware=gates.get("TopologyAwareScheduling", True),
     )
 

@@ -9,7 +9,7 @@ from classifier.cluster.files import load
 from classifier.cluster.snapshot import TYPES
 from classifier.cluster.world import assumed, world_of
 from classifier.fit.kinds import PODSETS
-from tests.builders import config_map
+from tests.builders import cluster_queue, cohort, config_map
 from tests.unit.cli.conftest import Muster, Write, gang
 
 NOTE = "muster: Kueue's configuration (kueue-system/kueue-manager-config) {}; its defaults are assumed\n"
@@ -69,6 +69,18 @@ def test_another_name_is_another_object(write: Write) -> None:
     assert world.kueue_config.namespace == "queues"
     assert assumed(snapshot, where, files=True) == []
     assert len(assumed(snapshot, USUAL, files=True)) == 1
+
+
+def test_files_must_hold_the_cohorts_their_queues_borrow_in(write: Write) -> None:
+    queue = cluster_queue("gpu-a100")
+    queue.spec["cohortName"] = "research"
+    snapshot = load([write("world.yaml", queue.raw())], "default")
+    where = ConfigMaps(None, None)
+    said = "Cohort research is not in these files; it is taken to have no quota but that of the ClusterQueues given"
+    assert said in assumed(snapshot, where, files=True)
+    assert said not in assumed(snapshot, where, files=False)
+    whole = load([write("world.yaml", queue.raw()), write("cohort.yaml", cohort("research").raw())], "default")
+    assert said not in assumed(whole, where, files=True)
 
 
 def without_config(world: str) -> str:

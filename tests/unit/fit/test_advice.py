@@ -20,6 +20,7 @@ from tests.builders import (
     gpu_profile,
     gpu_world,
     job,
+    kueue_config,
     local_queue,
     namespace,
     profile,
@@ -55,6 +56,14 @@ def test_a_queue_that_does_not_take_the_namespace_is_misconfigured(selector: Any
     assert (found.outcome, found.reason) == (Outcome.MISCONFIGURED, reason)
     assert found.warnings == [f"preflight: misconfigured: {reason}"]
     assert verdict(small().pods(3), gpu_world(queue)).denied  # which is true all the same
+
+
+def test_a_kind_that_kueue_leaves_out_is_not_judged() -> None:
+    cluster = gpu_world(kueue_config("integrations: {frameworks: [jobset.x-k8s.io/jobset]}"))
+    found = verdict(small().pods(3), cluster)
+    assert (found.outcome, found.denied) == (Outcome.SKIPPED, False)
+    assert found.warnings == ["preflight: skipped: Kueue does not queue kind Job here (integrations.frameworks)"]
+    assert verdict(small().pods(3), gpu_world(kueue_config("kind: Configuration"))).denied  # batch/job is the default
 
 
 @pytest.mark.parametrize("policy", ["Hold", "HoldAndDrain"])

@@ -140,6 +140,20 @@ def test_C09_a_pool_of_fixed_size_is_judged_by_its_declaration() -> None:
     )
 
 
+def test_C12_a_gang_above_the_autoscalers_largest_step_is_warned_of() -> None:
+    told = gpu_profile()
+    told.spec["pools"] = []
+    told.pool(max_nodes=2000)
+    told.spec["provisioning"] = {"maxNodesPerScaleUp": 1000}
+    large = gpu_world(cluster_queue().group(["cpu", "memory", GPU], "a100-scale", quota=100_000), profile=told)
+    found = verdict(train(1001), large)
+    allowed(found, GROWS)
+    assert found.warnings == [
+        "gang needs 1001 nodes, the autoscaler adds at most 1000 at once (--max-nodes-per-scaleup)"
+    ]
+    assert verdict(train(1000), large).warnings == []
+
+
 def test_C13_a_maximum_below_the_need_is_denied_with_nothing_running() -> None:
     line = (
         "preflight: gang needs 5 node(s) of gpupool (max 2): cannot fit; "

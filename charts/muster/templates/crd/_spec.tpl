@@ -281,6 +281,11 @@ properties:
         type: integer
         format: int32
         minimum: 1
+  maxNodesPerScaleUp:
+    description: The autoscaler's --max-nodes-per-scaleup. A gang that needs more new nodes at once is warned of.
+    type: integer
+    format: int32
+    minimum: 1
   parameters:
     description: The config's parameters.
     type: object

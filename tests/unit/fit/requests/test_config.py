@@ -38,9 +38,6 @@ def test_reads_what_changes_the_count_and_who_is_queued() -> None:
     config = read(SHIPPED)
     assert config.ignore_undeclared
     assert config.exclude_prefixes == ("hugepages-",)
-    assert config.without_queue_name
-    assert not config.partial_admission
-    assert config.namespace_selector is not None
 
 
 @pytest.mark.parametrize(
