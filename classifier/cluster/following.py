@@ -15,7 +15,7 @@ from classifier.cluster.kept import ASK_AGAIN, Joined, Kept, News, tells_the_sam
 from classifier.cluster.machines import MACHINE_VERSIONS, machine_groups
 from classifier.fit import Supply, World
 from classifier.fit.gang import Runtimes
-from classifier.fit.live import tell_the_same
+from classifier.fit.supplied.live import tell_the_same
 from classifier.instant import MINUTE, SECOND
 from classifier.objects import (
     AdmissionCheck,

@@ -2,7 +2,7 @@
 
 from classifier.fit.judge import judge, judge_waiting
 from classifier.fit.skip import why_not_judged_waiting
-from classifier.fit.supply import Supply
+from classifier.fit.supplied.supply import Supply
 from classifier.fit.verdict import Binding, Mode, Outcome, PodSetVerdict, Verdict
 from classifier.fit.world import World
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 
-from classifier.fit import domain
-from classifier.fit.choice import Choice
 from classifier.fit.facts import backoff_of
 from classifier.fit.finding import Finding
-from classifier.fit.hearing import Hearing
-from classifier.fit.joint import Seated
-from classifier.fit.pools import Pool
+from classifier.fit.judging import domain
+from classifier.fit.judging.choice import Choice
+from classifier.fit.judging.hearing import Hearing
+from classifier.fit.judging.joint import Seated
+from classifier.fit.judging.seat import Seat
+from classifier.fit.judging.weigh import promised
 from classifier.fit.provisioning import ATOMIC, Requests, requests_of
-from classifier.fit.seat import Seat
+from classifier.fit.supplied.pools import Pool
 from classifier.fit.verdict import Outcome
-from classifier.fit.weigh import promised
 from classifier.instant import format_instant
 
 

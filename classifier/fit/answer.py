@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from classifier.fit.assign import Found
 from classifier.fit.finding import Finding
 from classifier.fit.gang import Podset
+from classifier.fit.judging.assign import Found
 from classifier.fit.mode import weakest
 from classifier.fit.verdict import LINE_PREFIX, Mode, Outcome, PodSetVerdict, Verdict
 

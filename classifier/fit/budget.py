@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from classifier.fit.match import required_terms
+from classifier.fit.matching.match import required_terms
 from classifier.objects import PodSpec
 
 K = TypeVar("K", bound=Hashable)

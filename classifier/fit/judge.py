@@ -7,11 +7,11 @@ from typing import Final
 from classifier import api
 from classifier.fit.advice import of_backoff
 from classifier.fit.answer import answer, not_judged
-from classifier.fit.assign import Found, assign
 from classifier.fit.budget import STEPS, Budget
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import GangError, Podset, Unresolved
-from classifier.fit.hearing import Hearing
+from classifier.fit.judging.assign import Found, assign
+from classifier.fit.judging.hearing import Hearing
 from classifier.fit.kinds import PODSETS, PodsetsOf, waiting_podsets
 from classifier.fit.mode import asks_to_skip, ceiling, may_skip, wrong_modes
 from classifier.fit.provisioning import overridden, requests_of

@@ -9,8 +9,8 @@ from typing import Final
 
 from classifier import api
 from classifier.fit.facts import Sources, refined_max
-from classifier.fit.faults import faults, legible
 from classifier.fit.quota.chain import no_quota
+from classifier.fit.supplied.faults import faults, legible
 from classifier.fit.world import World
 from classifier.objects import CapacityProfile, ClusterQueue, ResourceFlavor
 

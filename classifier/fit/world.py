@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from classifier import api
 from classifier.fit.gang import Runtimes
 from classifier.fit.quota.tree import QuotaTree
-from classifier.fit.supply import Backing, Kept, Supply
+from classifier.fit.supplied.supply import Backing, Kept, Supply
 from classifier.objects import (
     AdmissionCheck,
     CapacityProfile,

@@ -5,7 +5,7 @@ from typing import Final
 
 from classifier.fit.facts import Sources, backoff_of, drift_of, refined_max
 from classifier.fit.facts.nodes import NodePools
-from classifier.fit.faults import legible
+from classifier.fit.supplied.faults import legible
 from classifier.instant import SECOND, format_instant
 from classifier.objects import CapacityProfile, Node, Pool, PoolStatus, Quantity
 from classifier.quantity import format_amount, is_extended

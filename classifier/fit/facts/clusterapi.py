@@ -9,7 +9,7 @@ from typing import Final
 from classifier.fit.facts.fact import PoolFacts
 from classifier.fit.facts.groups import GroupIndex
 from classifier.fit.facts.reading import count
-from classifier.fit.faults import legible
+from classifier.fit.supplied.faults import legible
 from classifier.objects import MachineGroup, Pool, Taint
 
 _MAX_SIZE: Final = "/cluster-api-autoscaler-node-group-max-size"

@@ -9,7 +9,7 @@ from typing import Final
 
 from classifier.fit.facts.fact import PoolFacts
 from classifier.fit.facts.groups import POOL_LABELS
-from classifier.fit.faults import legible
+from classifier.fit.supplied.faults import legible
 from classifier.objects import NodePool, Pool
 from classifier.quantity import format_amount
 

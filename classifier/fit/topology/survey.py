@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from classifier.fit.pools import Pool
+from classifier.fit.supplied.pools import Pool
 
 #: A level of which every node is a domain, and nothing has to be declared.
 HOSTNAME: Final = "kubernetes.io/hostname"

@@ -229,7 +229,14 @@ def test_placement_by_topology_counts_nodes_that_stand_where_nobody_brings_more(
     assert verdict(near(2), gpu_world(tree, levels, queue, profile=told)).outcome is Outcome.MISCONFIGURED
 
 
-@pytest.mark.parametrize("config", [None, "featureGates: {TopologyAwareScheduling: false}"])
+#: Kueue with JobSets and without placement by topology.
+BLIND = """
+featureGates: {TopologyAwareScheduling: false}
+integrations: {frameworks: [jobset.x-k8s.io/jobset]}
+"""
+
+
+@pytest.mark.parametrize("config", [None, BLIND])
 def test_no_topology_proves_anything_where_kueue_may_not_look_at_it(config: str | None) -> None:
     cluster = placed(racks(("r1", 2), ("r2", 1)))
     cluster.kueue_config = kueue_config(config).done() if config is not None else None

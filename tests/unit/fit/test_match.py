@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from classifier.fit.eligible import refusal
 from classifier.fit.gang import Podset
-from classifier.fit.match import Labels, Match, match_expression, match_pod, untolerated
-from classifier.fit.placement import doubt, one_per_node
+from classifier.fit.matching.eligible import refusal
+from classifier.fit.matching.match import Labels, Match, match_expression, match_pod, untolerated
+from classifier.fit.matching.placement import doubt, one_per_node
 from classifier.objects import Expression, JobSet, LeaderWorkerSet, Meta, PodSpec, PodTemplate, Taint, Toleration
 from tests.builders import flavor
 from tests.unit.fit.kinds.shapes import made, only

@@ -189,8 +189,8 @@ def without(key: str) -> dict[str, object]:
 
 def test_what_is_kept_is_forgotten_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pools of live nodes are made anew for each way to tell them apart; what was kept speaks of others."""
-    monkeypatch.setattr("classifier.fit.supply._KEPT", 24)
-    monkeypatch.setattr("classifier.fit.supply._COUNTED", 1)
+    monkeypatch.setattr("classifier.fit.supplied.supply._KEPT", 24)
+    monkeypatch.setattr("classifier.fit.supplied.supply._COUNTED", 1)
     world = gpu_world(
         node("stray", accelerator="a100").allocatable(GPU_NODE).ready(),
         flavor().node_labels(accelerator="a100"),
@@ -203,8 +203,8 @@ def test_what_is_kept_is_forgotten_all_at_once(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_is_kept_of_many_shapes_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("classifier.fit.supply._KEPT", 100)
-    monkeypatch.setattr("classifier.fit.supply._COUNTED", 1)
+    monkeypatch.setattr("classifier.fit.supplied.supply._KEPT", 100)
+    monkeypatch.setattr("classifier.fit.supplied.supply._COUNTED", 1)
     world = gpu_world()
     most = 0
     for turn in range(100):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from classifier.fit.live import Live
-from classifier.fit.match import Labels
-from classifier.fit.pools import Pool
+from classifier.fit.matching.match import Labels
+from classifier.fit.supplied.live import Live
+from classifier.fit.supplied.pools import Pool
 from classifier.fit.topology import Survey, survey
 
 BLOCK, RACK = "example.com/block", "example.com/rack"

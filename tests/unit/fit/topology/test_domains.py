@@ -2,7 +2,7 @@
 
 import pytest
 
-from classifier.fit.pools import Pool
+from classifier.fit.supplied.pools import Pool
 from classifier.fit.topology import HOSTNAME, Domain, certain, possible
 from tests.unit.fit.topology.pools import BLOCK, RACK, pool, surveyed
 

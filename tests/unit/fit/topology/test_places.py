@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from classifier.fit.budget import STEPS, Budget
 from classifier.fit.gang import Podset, TopologyRequest
 from classifier.fit.pack import Bin, Fate, Part
-from classifier.fit.pools import Pool
+from classifier.fit.supplied.pools import Pool
 from classifier.fit.topology import (
     HOSTNAME,
     beside,

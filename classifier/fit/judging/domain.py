@@ -5,14 +5,15 @@ Which domains the pools have is ``fit/topology``'s; here its answers become find
 
 from collections.abc import Sequence
 
-from classifier.fit.choice import Choice
 from classifier.fit.finding import GOOD, Finding, unknown
 from classifier.fit.gang import TopologyRequest
-from classifier.fit.hearing import Hearing
-from classifier.fit.joint import Floor, Seated, floor, part, rooms_on
-from classifier.fit.match import Match
+from classifier.fit.judging.choice import Choice
+from classifier.fit.judging.hearing import Hearing
+from classifier.fit.judging.joint import Floor, Seated, floor, part, rooms_on
+from classifier.fit.judging.seat import Seat
+from classifier.fit.judging.weigh import names, promised, qualified
+from classifier.fit.matching.match import Match
 from classifier.fit.pack import Fate
-from classifier.fit.seat import Seat
 from classifier.fit.topology import (
     Survey,
     beside,
@@ -27,7 +28,6 @@ from classifier.fit.topology import (
     together,
 )
 from classifier.fit.verdict import Outcome
-from classifier.fit.weigh import names, promised, qualified
 
 
 def bound(seated: Sequence[Seated], hearing: Hearing) -> bool:

@@ -10,16 +10,16 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from classifier.fit.choice import Choice, Ground, apart
 from classifier.fit.finding import Finding, unknown
-from classifier.fit.hearing import Hearing
-from classifier.fit.match import Match
+from classifier.fit.judging.choice import Choice, Ground, apart
+from classifier.fit.judging.hearing import Hearing
+from classifier.fit.judging.room import Room
+from classifier.fit.judging.seat import Seat
+from classifier.fit.judging.weigh import names, promised, qualified, show_amount
+from classifier.fit.matching.match import Match
 from classifier.fit.pack import Bin, Fate, Packing, Part, pack
-from classifier.fit.pools import Pool
-from classifier.fit.room import Room
-from classifier.fit.seat import Seat
+from classifier.fit.supplied.pools import Pool
 from classifier.fit.verdict import Outcome
-from classifier.fit.weigh import names, promised, qualified, show_amount
 from classifier.quantity import format_amount
 
 #: A seat and the choices it is open to: one, or all of them for a proof that holds for every assignment.

@@ -12,10 +12,10 @@ from typing import Final
 from classifier import api
 from classifier.fit.budget import Budget
 from classifier.fit.finding import Finding, skipped, unknown
-from classifier.fit.live import Live, by_kind
 from classifier.fit.mode import profile_mode, weakest
-from classifier.fit.pools import Pool, stray_pools
-from classifier.fit.supply import Backing
+from classifier.fit.supplied.live import Live, by_kind
+from classifier.fit.supplied.pools import Pool, stray_pools
+from classifier.fit.supplied.supply import Backing
 from classifier.fit.topology import starved
 from classifier.fit.verdict import Mode, Outcome
 from classifier.fit.world import World

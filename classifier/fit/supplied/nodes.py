@@ -6,7 +6,7 @@ same object again knows that nothing it rests on is another.
 
 from collections.abc import Mapping
 
-from classifier.fit.live import Live, Shown, see, show, tell_the_same
+from classifier.fit.supplied.live import Live, Shown, see, show, tell_the_same
 from classifier.objects import Node
 
 _Labels = frozenset[tuple[str, str]]

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from classifier import api
 from classifier.fit.budget import Budget, effort_of
-from classifier.fit.choice import Choice, Ground, choose, grounds, speaking
-from classifier.fit.eligible import Refusal, refusal
 from classifier.fit.gang import Podset
-from classifier.fit.reading import WHO, Reading, read
+from classifier.fit.judging.choice import Choice, Ground, choose, grounds, speaking
+from classifier.fit.judging.reading import WHO, Reading, read
+from classifier.fit.judging.weigh import Rooms, see_rooms
+from classifier.fit.matching.eligible import Refusal, refusal
 from classifier.fit.requests import KueueConfig, parse
 from classifier.fit.topology import refusal as topology_refusal
 from classifier.fit.topology import tas_only
-from classifier.fit.weigh import Rooms, see_rooms
 from classifier.fit.world import World
 from classifier.objects import ClusterQueue
 

@@ -12,8 +12,8 @@ import msgspec
 from classifier import api
 from classifier.fit.budget import Effort, effort_of
 from classifier.fit.gang import GangError, Podset
-from classifier.fit.match import asked_labels
-from classifier.fit.placement import doubt, host_ports, marks, one_per_node
+from classifier.fit.matching.match import asked_labels
+from classifier.fit.matching.placement import doubt, host_ports, marks, one_per_node
 from classifier.fit.quota import touched_groups, with_pods
 from classifier.fit.requests import (
     Amounts,

@@ -6,7 +6,7 @@ flavor does not set never reject, and a taint is tolerated by the pod or by the 
 
 from typing import NamedTuple
 
-from classifier.fit.match import Labels, Match, match_term, required_terms, show_taint, untolerated
+from classifier.fit.matching.match import Labels, Match, match_term, required_terms, show_taint, untolerated
 from classifier.fit.verdict import Binding
 from classifier.objects import NodeSelectorTerm, PodSpec, ResourceFlavor, ResourceFlavorSpec, Toleration
 

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from classifier.fit.faults import legible
+from classifier.fit.supplied.faults import legible
 from classifier.objects import Node, Quantity, Taint
 from classifier.quantity import is_extended
 

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from classifier.fit.budget import Budget
-from classifier.fit.choice import Choice, Ground, apart
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import Podset
-from classifier.fit.live import by_labels
-from classifier.fit.match import Labels, Match, match_pod, show_taint, untolerated
-from classifier.fit.pools import Pool
-from classifier.fit.reading import WHO, Reading
+from classifier.fit.judging.choice import Choice, Ground, apart
+from classifier.fit.judging.reading import WHO, Reading
+from classifier.fit.judging.room import Room, capacity, nodes_needed, room
+from classifier.fit.matching.match import Labels, Match, match_pod, show_taint, untolerated
 from classifier.fit.requests import Amounts
-from classifier.fit.room import Room, capacity, nodes_needed, room
+from classifier.fit.supplied.live import by_labels
+from classifier.fit.supplied.pools import Pool
 from classifier.fit.verdict import Outcome
 from classifier.objects import Toleration
 from classifier.quantity import format_amount, is_extended

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from classifier.fit.match import Match
-from classifier.fit.pools import Pool
+from classifier.fit.matching.match import Match
 from classifier.fit.requests import Amounts
+from classifier.fit.supplied.pools import Pool
 from classifier.quantity import is_extended
 
 

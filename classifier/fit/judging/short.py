@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from classifier.fit.finding import Finding, unknown
-from classifier.fit.hearing import Hearing
+from classifier.fit.judging.hearing import Hearing
+from classifier.fit.judging.seat import Seat, resting_on
+from classifier.fit.judging.weigh import show_amount
 from classifier.fit.quota import Shortage, no_quota
-from classifier.fit.seat import Seat, resting_on
 from classifier.fit.verdict import Outcome
-from classifier.fit.weigh import show_amount
 from classifier.quantity import format_amount
 
 

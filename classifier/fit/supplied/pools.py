@@ -13,9 +13,9 @@ import msgspec
 
 from classifier.fit.budget import Budget
 from classifier.fit.facts import PoolFacts, refined_max
-from classifier.fit.faults import legible, readable
-from classifier.fit.live import Figure, Live, Shown, by_labels, lasting
-from classifier.fit.match import Labels
+from classifier.fit.matching.match import Labels
+from classifier.fit.supplied.faults import legible, readable
+from classifier.fit.supplied.live import Figure, Live, Shown, by_labels, lasting
 from classifier.objects import CapacityProfile, NodeShape, Taint
 from classifier.objects import Pool as DeclaredPool
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from classifier import api
 from classifier.fit.facts import PoolFacts, Sources
-from classifier.fit.faults import faults
-from classifier.fit.live import Live, Shown, by_kind
-from classifier.fit.nodes import Nodes
-from classifier.fit.pools import Pool, declared_pool
 from classifier.fit.quota.tree import QuotaTree
+from classifier.fit.supplied.faults import faults
+from classifier.fit.supplied.live import Live, Shown, by_kind
+from classifier.fit.supplied.nodes import Nodes
+from classifier.fit.supplied.pools import Pool, declared_pool
 from classifier.objects import CapacityProfile, Node, ResourceFlavor
 from classifier.objects import Pool as DeclaredPool
 

@@ -7,15 +7,15 @@ from typing import Final
 
 import msgspec
 
-from classifier.fit.choice import Choice
 from classifier.fit.finding import GOOD, Finding, skipped, unknown
 from classifier.fit.gang import Podset
-from classifier.fit.hearing import Hearing, Options
+from classifier.fit.judging.choice import Choice
+from classifier.fit.judging.hearing import Hearing, Options
+from classifier.fit.judging.reading import WHO, Group, Reading
+from classifier.fit.judging.weigh import Rooms, weigh
 from classifier.fit.mode import profile_mode, weakest
 from classifier.fit.quota import Demand
-from classifier.fit.reading import WHO, Group, Reading
 from classifier.fit.verdict import Outcome
-from classifier.fit.weigh import Rooms, weigh
 
 #: Choices of flavors of one podset that are looked at one by one; where there are more, its nodes prove nothing.
 MOST_CHOICES: Final = 512

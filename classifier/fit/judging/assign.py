@@ -10,17 +10,18 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from classifier.fit import advice, domain
+from classifier.fit import advice
 from classifier.fit.budget import OverBudget
 from classifier.fit.finding import BEST_FIRST, GOOD, Finding, unknown, worst
 from classifier.fit.gang import Podset
-from classifier.fit.hearing import Hearing
-from classifier.fit.joint import Seated, promise, proof, undecided
-from classifier.fit.pools import Pool
+from classifier.fit.judging import domain
+from classifier.fit.judging.hearing import Hearing
+from classifier.fit.judging.joint import Seated, promise, proof, undecided
+from classifier.fit.judging.reading import shape_of
+from classifier.fit.judging.seat import Seat, resting_on
+from classifier.fit.judging.short import fewer_only, no_assignment, shortage, uncovered
 from classifier.fit.quota import Assignment, Demand, assignments, impossible
-from classifier.fit.reading import shape_of
-from classifier.fit.seat import Seat, resting_on
-from classifier.fit.short import fewer_only, no_assignment, shortage, uncovered
+from classifier.fit.supplied.pools import Pool
 from classifier.fit.verdict import Outcome
 
 #: Assignments looked at one by one; past them only what holds for all of them at once is a proof.
