@@ -85,8 +85,9 @@ def _table(judged: Sequence[Judged], *, wide: bool) -> list[str]:
 
 
 def _binding(verdict: Verdict) -> PodSetVerdict | None:
-    """The podset that decided: the first whose verdict is the gang's."""
-    return next((p for p in verdict.pod_sets if p.verdict is verdict.outcome), next(iter(verdict.pod_sets), None))
+    """The podset that decided, the largest of several; None where only all of them together did."""
+    deciding = [p for p in verdict.pod_sets if p.verdict is verdict.outcome]
+    return max(deciding, key=lambda p: p.needs if isinstance(p.needs, int) else 0, default=None)
 
 
 def _of(one: PodSetVerdict | None) -> tuple[object, ...]:

@@ -93,6 +93,22 @@ def test_wide_names_queue_profile_and_the_number_that_binds(muster: Muster, fold
     assert (cells["NEEDS"], cells["LIMIT"], cells["SOURCE"]) == ("3", "2", "CapacityProfile/gpu-a100-8")
 
 
+def test_wide_names_no_podset_where_only_all_together_decide(muster: Muster, write: Write, world: str) -> None:
+    """Two podsets of two pods, each of which fits alone: of the pool's two nodes they need four."""
+    both = jobset("both", 2)
+    first = both["spec"]["replicatedJobs"][0]
+    both["spec"]["replicatedJobs"].append({**first, "name": "servers"})
+    write("pair/both.yaml", both)
+    path = write("pair/one.yaml", gang("one", 1)).rsplit("/", 1)[0]
+    out = muster("preflight", "-f", path, "--with", world, "-o", "wide").out.splitlines()
+    header = next(line for line in out if line.startswith("NAMESPACE"))
+    rows = {line.split()[2]: line for line in out if line.startswith("team-a")}
+    cells = {name: line[header.index("PODSET") : header.index("WHY")].split() for name, line in rows.items()}
+    assert cells["both"] == ["-"] * 5
+    assert cells["one"][0] == "main"
+    assert "gang needs 4 node(s)" in rows["both"]
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
