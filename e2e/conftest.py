@@ -212,6 +212,16 @@ async def ns(cluster: Cluster, names: Queues, invariants: Invariants) -> AsyncIt
         await cluster.applier.delete([builders.namespace(names.namespace)])
 
 
+async def runs(cluster: Cluster, names: Queues) -> None:
+    """Until its LocalQueue does. A wait does not count before, its deadline moves, and a verdict tells of it."""
+
+    async def is_active() -> bool:
+        queue = await view.read(cluster.admin, api.LOCAL_QUEUES, names.namespace, names.local_queue)
+        return view.is_true(queue, api.ACTIVE)
+
+    await eventually(is_active, what=f"LocalQueue {names.local_queue} runs")
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def queues(cluster: Cluster, ns: str, names: Queues) -> AsyncIterator[Queues]:
     """A LocalQueue, its ClusterQueue with plenty of quota, and its flavor; no node yet."""
@@ -223,13 +233,7 @@ async def queues(cluster: Cluster, ns: str, names: Queues) -> AsyncIterator[Queu
         builders.local_queue(names),
     ]
     await cluster.applier.apply(made)
-
-    async def runs() -> bool:
-        queue = await view.read(cluster.admin, api.LOCAL_QUEUES, names.namespace, names.local_queue)
-        return view.is_true(queue, api.ACTIVE)
-
-    # A wait does not count while its queue does not run, and its deadline moves.
-    await eventually(runs, what=f"LocalQueue {names.local_queue} runs")
+    await runs(cluster, names)
     yield names
     # Without waiting: finalizers let go when the last job has.
     await cluster.applier.delete(made)

@@ -14,6 +14,7 @@ from classifier import api
 from e2e import builders, view
 from e2e.autoscaler import ATOMIC, Autoscaler, NodeGroup, Settings
 from e2e.builders import GPU, Document, Queues
+from e2e.conftest import runs
 from e2e.controlplane.chart import Muster
 from e2e.controlplane.cluster import Cluster
 from e2e.shell import Ran, Shell
@@ -60,6 +61,7 @@ async def elastic(cluster: Cluster, muster: Muster, ns: str, names: Queues) -> A
         ),
     ]
     await cluster.applier.apply(made)
+    await runs(cluster, names)
     yield names
     await cluster.applier.delete(made)
 

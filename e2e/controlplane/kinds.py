@@ -5,7 +5,7 @@ Kueue makes their Workloads from the objects alone; what an operator would do, a
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from e2e.controlplane import manifests
 from e2e.controlplane.manifests import Document
@@ -62,23 +62,10 @@ FRAMEWORKS: Final = ("pod", *(framework for source in SOURCES for framework in s
 
 
 def crds(modules: Mapping[str, Path]) -> list[Document]:
-    """The CRDs of the kinds above, and no other of their folders, without their prose: it is three quarters of them."""
+    """The CRDs of the kinds above, and no other of their folders."""
     return [
-        {**crd, "spec": without_descriptions(crd["spec"])}
+        crd
         for source in SOURCES
         for crd in manifests.crds(modules[source.module] / source.folder)
         if crd["spec"]["group"] == source.group and crd["spec"]["names"]["plural"] in source.frameworks
     ]
-
-
-def without_descriptions(schema: Any, *, names: bool = False) -> Any:
-    """A schema without what it says to people; ``names``: its keys are a user's, so "description" may be a field."""
-    if isinstance(schema, list):
-        return [without_descriptions(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: without_descriptions(value, names=key == "properties" and not names)
-        for key, value in schema.items()
-        if names or key != "description"
-    }
