@@ -163,6 +163,10 @@ def _problem(
         if picture.hidden_policies and not deadline.exempt:
             hidden = ", ".join(picture.hidden_policies)
             return Problem.UNKNOWN, f"no deadline shown; what may give one may not be read: {hidden}", None
+        if picture.local_queue is None and not deadline.exempt:
+            missing = f"LocalQueue {workload.namespace}/{workload.queue_name} does not exist"
+            advice = "make that LocalQueue, or have the job name one that exists"
+            return Problem.UNBOUNDED, f"no bound on its wait: {missing}", advice
         why = f"no bound on its wait: {deadline.exempt or 'no policy gives one'}"
         return Problem.UNBOUNDED, why, f"annotate its LocalQueue or ClusterQueue with {api.ADMISSION_TIMEOUT}"
     if verdict is not None and verdict.outcome in (Outcome.UNKNOWN, Outcome.MISCONFIGURED):

@@ -102,6 +102,18 @@ def test_a_missing_fence_is_why_a_deadline_passed(muster: Muster, write: Write) 
     assert "not enforced: ValidatingAdmissionPolicy muster-fence does not exist" in ran.out
 
 
+def test_a_queue_that_is_not_there_is_why_nothing_bounds_the_wait(muster: Muster, write: Write) -> None:
+    lost = waiting("lost", "u1")
+    lost["spec"]["queueName"] = "gppu"
+    path = write("lost.yaml", WORLD, FENCE, gang("lost", uid="u1"), lost)
+    (found,) = muster("audit", "-A", "-f", path, "-o", "json", *NOW).json
+    assert (found["problem"], found["why"]) == (
+        "unbounded",
+        "no bound on its wait: LocalQueue team-a/gppu does not exist",
+    )
+    assert found["advice"] == "make that LocalQueue, or have the job name one that exists"
+
+
 def test_a_workload_of_a_kind_that_is_not_bounded(muster: Muster, write: Write) -> None:
     workload = waiting("ray", "u9")
     workload["metadata"]["ownerReferences"][0] |= {"apiVersion": "ray.io/v1", "kind": "RayService"}
