@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from classifier.scope import BOUNDED
+from classifier.scope import BOUNDED, JUDGED
 from classifier.state.kinds import KINDS
 from classifier.state.observation import CauseKind, Explanation, Observation, Ref
 
@@ -114,8 +114,8 @@ class Subject(msgspec.Struct, frozen=True):
     @property
     def judge(self) -> str | None:
         """How to learn whether it can ever fit; None for kinds that preflight does not judge."""
-        if any(kind == self.ref.kind for _, kind in BOUNDED):
-            return f"{self.kubectl('get', self.ref.kind, self.ref.name)} -o yaml | muster preflight -f -"
+        if any(resource.kind == self.ref.kind for resource in JUDGED):
+            return f"{self.kubectl('get', self.kind_in_api, self.ref.name)} -o yaml | muster preflight -f -"
         return None
 
     @property

@@ -69,6 +69,10 @@ BLOCKED = "Workload QuotaReserved: Inadmissible:"
             ["waits for quota in LocalQueue gpu", "muster status job/train -n team-a", "muster preflight -f -"],
         ),
         (
+            explained("pending", detail="Workload QuotaReserved: WaitingForQuota: no", kind="JobSet", name="train"),
+            ["waits for quota in LocalQueue gpu", "kubectl get jobset train -n team-a -o yaml | muster preflight -f -"],
+        ),
+        (
             explained("pending", detail="Workload QuotaReserved: Inadmissible: ClusterQueue big is inactive"),
             ["ask the administrators of ClusterQueue big", "kubectl describe clusterqueue big"],
         ),
