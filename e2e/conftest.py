@@ -190,6 +190,13 @@ def invariants_of_every_kind(every_kind: Cluster) -> Invariants:
     return Invariants(every_kind)
 
 
+@pytest_asyncio.fixture(loop_scope="session")
+async def nothing_forbidden(invariants_of_every_kind: Invariants) -> AsyncIterator[None]:
+    """For the modules of the second cluster."""
+    yield
+    await invariants_of_every_kind.check()
+
+
 def _short(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:30].strip("-")
 

@@ -23,7 +23,6 @@ from classifier.state.kinds import podgroup
 from e2e import builders, kinds, view
 from e2e.builders import Document
 from e2e.chapters import BAD, GOOD, LATE, POLL, QUEUES, Chapter, Life, Seen, Stage
-from e2e.conftest import Invariants
 from e2e.controlplane.chart import Muster
 from e2e.controlplane.cluster import Cluster
 from e2e.kinds import Kind
@@ -62,12 +61,6 @@ async def stage(every_kind: Cluster, muster_of_every_kind: Muster) -> AsyncItera
     await every_kind.applier.apply([flavor, builders.local_queue(QUEUES), *nodes, *kinds.runtimes(QUEUES)])
     yield made
     await every_kind.applier.delete([namespace])
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def nothing_forbidden(invariants_of_every_kind: Invariants) -> AsyncIterator[None]:
-    yield
-    await invariants_of_every_kind.check()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

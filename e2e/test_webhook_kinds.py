@@ -16,7 +16,6 @@ import pytest_asyncio
 from classifier import api
 from e2e import builders, kinds, view
 from e2e.builders import GPU, Document, Queues
-from e2e.conftest import Invariants
 from e2e.controlplane.chart import Muster
 from e2e.controlplane.cluster import Cluster
 from e2e.controlplane.egress import Fault
@@ -98,12 +97,6 @@ async def stage(
         await every_kind.applier.apply([flavor, builders.local_queue(QUEUES), *kinds.runtimes(QUEUES)])
         yield made
         await every_kind.applier.delete([namespace])
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def nothing_forbidden(invariants_of_every_kind: Invariants) -> AsyncIterator[None]:
-    yield
-    await invariants_of_every_kind.check()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

@@ -10,17 +10,16 @@ import msgspec
 import pytest
 
 from classifier import api
-from classifier.fit import Outcome, Verdict, World, judge
+from classifier.fit import Outcome, Verdict, World
 from classifier.fit.gang import Runtimes
 from classifier.fit.setup import setup_faults
-from classifier.objects import Meta, NodePool, RayJob, TrainJob
+from classifier.objects import NodePool, RayJob, TrainJob
 from tests.builders import (
     GPU,
     GPU_NODE,
     NAMESPACE,
     T0,
     Builder,
-    JobBuilder,
     check,
     cluster_queue,
     flavor,
@@ -31,24 +30,14 @@ from tests.builders import (
     profile,
     topology,
 )
+from tests.unit.fit.cases import FITS, GROWS, MISCONFIGURED, NEVER, SKIPPED, UNKNOWN, train, verdict
 from tests.unit.fit.facts.statuses import AKS, backing_off, document, group, old_text, pool, status_map, told
 from tests.unit.fit.gangs import gang, part
 from tests.unit.fit.kinds.test_trainjob import runtime, step
 
 Json = dict[str, Any]
-FITS, GROWS, NEVER = Outcome.FITS, Outcome.FITS_AFTER_SCALE_UP, Outcome.NEVER_FITS
-UNKNOWN, MISCONFIGURED, SKIPPED = Outcome.UNKNOWN, Outcome.MISCONFIGURED, Outcome.SKIPPED
 #: Taken of a node, by whoever runs there: preflight must not care.
 BUSY = {"cpu": "1", "memory": "1Gi", GPU: "0", "pods": "1"}
-
-
-def verdict(obj: Meta | Builder[Any], cluster: World | None = None) -> Verdict:
-    built = obj.done() if isinstance(obj, Builder) else obj
-    return judge(built, cluster if cluster is not None else gpu_world(), now=T0)
-
-
-def train(pods: int = 1, gpus: int | str = 8) -> JobBuilder:
-    return job().queue("gpu").pods(pods).gpus(gpus)
 
 
 def allowed(found: Verdict, outcome: Outcome, line: str | None = None) -> None:

@@ -6,16 +6,13 @@ import msgspec
 import pytest
 
 from classifier import api
-from classifier.fit import Outcome, Verdict, World, judge
+from classifier.fit import Verdict, World
 from classifier.fit.gang import Runtimes
 from classifier.objects import Meta, RayCluster, RayJob, TrainJob
 from tests.builders import (
     GPU,
     GPU_NODE,
     NAMESPACE,
-    T0,
-    Builder,
-    JobBuilder,
     ProfileBuilder,
     cluster_queue,
     cohort,
@@ -27,23 +24,13 @@ from tests.builders import (
     profile,
     topology,
 )
+from tests.unit.fit.cases import FITS, GROWS, MISCONFIGURED, NEVER, SKIPPED, UNKNOWN, train, verdict
 from tests.unit.fit.gangs import after, gang, part
 from tests.unit.fit.kinds.shapes import template
 from tests.unit.fit.kinds.test_trainjob import runtime, step
 
 Json = dict[str, Any]
-FITS, GROWS, NEVER = Outcome.FITS, Outcome.FITS_AFTER_SCALE_UP, Outcome.NEVER_FITS
-UNKNOWN, MISCONFIGURED, SKIPPED = Outcome.UNKNOWN, Outcome.MISCONFIGURED, Outcome.SKIPPED
 TAINT = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
-
-
-def verdict(obj: Meta | Builder[Any], cluster: World | None = None) -> Verdict:
-    built = obj.done() if isinstance(obj, Builder) else obj
-    return judge(built, cluster if cluster is not None else gpu_world(), now=T0)
-
-
-def train(pods: int = 1, gpus: int = 8) -> JobBuilder:
-    return job().queue("gpu").pods(pods).gpus(gpus)
 
 
 def made(struct: type[Meta], resource: api.Resource, spec: Json, **metadata: Any) -> Meta:
