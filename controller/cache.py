@@ -173,6 +173,10 @@ class Cache:
         yield from (self.local_queues, self.cluster_queues, self.namespaces)
         yield from (self.profiles, self.checks, self.configs)
 
+    @property
+    def synced(self) -> bool:
+        return all(reflector.synced for reflector in self.needed)
+
     def on_workload(self, call: Callable[[str, Workload | None, Workload | None], None]) -> None:
         self._on_workload.append(call)
 
