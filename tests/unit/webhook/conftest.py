@@ -1,8 +1,7 @@
 """The API double, connections to it, and settings on free ports."""
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from aiohttp import web
 
 from classifier import api
 from classifier.cluster.client import Client
+from e2e.controlplane.loopback import Subnet
 from tests.unit.webhook.apiserver import ApiServer
 from tests.unit.webhook.builders import paths
 from tests.unit.webhook.running import Webhook, judgement
@@ -66,10 +66,18 @@ async def connect(apiserver: ApiServer, tmp_path: Path) -> AsyncIterator[Connect
         yield client
 
 
+@pytest.fixture(scope="session")
+def loopback() -> Iterator[Subnet]:
+    """An address of this process alone: on 127.0.0.1 any connection may take the port that was free a moment ago."""
+    subnet = Subnet.claim()
+    yield subnet
+    subnet.release()
+
+
 @pytest.fixture
-def settings() -> Settings:
-    arguments = ["--bind-address=127.0.0.1", "--namespace=muster-system", "--drain=300ms"]
-    return replace(read(arguments, {}), port=free_port(), metrics_port=free_port())
+def settings(loopback: Subnet) -> Settings:
+    arguments = [f"--bind-address={loopback.address}", "--namespace=muster-system", "--drain=300ms"]
+    return replace(read(arguments, {}), port=loopback.free_port(), metrics_port=loopback.free_port())
 
 
 @pytest.fixture
@@ -115,13 +123,6 @@ async def webhook(
 async def ready(webhook: Webhook, eventually: Eventually) -> Webhook:
     await eventually(webhook.is_ready)
     return webhook
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 MUTATING = api.MUTATING_WEBHOOKS.path(name="muster-webhook")

@@ -55,7 +55,7 @@ class Webhook:
     async def post(self, path: str, body: Any, *, timeout: str = "2s", **options: Any) -> aiohttp.ClientResponse:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         options.setdefault("headers", {"Content-Type": "application/json"})
-        url = f"https://127.0.0.1:{self.settings.port}{path}?timeout={timeout}"
+        url = f"https://{self.settings.bind_address}:{self.settings.port}{path}?timeout={timeout}"
         return await self.session.post(
             url,
             data=options.pop("data", io.BytesIO(data)),
@@ -79,7 +79,9 @@ class Webhook:
         return (await self.probe("/readyz"))[0] == 200
 
     async def probe(self, path: str) -> tuple[int, str]:
-        async with self.session.get(f"http://127.0.0.1:{self.settings.metrics_port}{path}") as answer:
+        async with self.session.get(
+            f"http://{self.settings.bind_address}:{self.settings.metrics_port}{path}"
+        ) as answer:
             return answer.status, await answer.text()
 
     def count(self, name: str, **labels: str) -> float:

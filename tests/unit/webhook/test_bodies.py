@@ -10,7 +10,6 @@ from aiohttp import web
 
 from tests.unit.webhook.apiserver import ApiServer
 from tests.unit.webhook.builders import Object, job, review
-from tests.unit.webhook.conftest import free_port
 from tests.unit.webhook.running import Webhook
 from webhook import pipeline, tls
 from webhook.metrics import Metrics
@@ -71,7 +70,7 @@ async def test_a_broken_off_body_harms_nobody(ready: Webhook) -> None:
         b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd",
     ):
         reader, writer = await asyncio.open_connection(
-            "127.0.0.1", ready.settings.port, ssl=context, server_hostname=ready.settings.server_name
+            ready.settings.bind_address, ready.settings.port, ssl=context, server_hostname=ready.settings.server_name
         )
         writer.write(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" + rest)
         await writer.drain()
@@ -113,15 +112,15 @@ async def test_a_body_that_does_not_arrive_is_408() -> None:
     async def never(_: Any) -> Answer:
         raise AssertionError("not reached")
 
-    metrics, port = Metrics(), free_port()
+    metrics = Metrics()
     app = web.Application()
     app.router.add_post(
         "/validate", pipeline.endpoint("validate", never, metrics, judging=bool, closing=bool, body_seconds=0.05)
     )
     runner = web.AppRunner(app, access_log=None, lingering_time=0.1)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", port).start()
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    reader, writer = await asyncio.open_connection(*runner.addresses[0])
     writer.write(
         b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
     )

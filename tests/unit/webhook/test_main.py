@@ -18,7 +18,6 @@ async def start(kubeconfig: Path, *arguments: str) -> asyncio.subprocess.Process
         sys.executable,
         "-m",
         "webhook.main",
-        "--bind-address=127.0.0.1",
         *arguments,
         env={"KUBECONFIG": str(kubeconfig), "POD_NAMESPACE": "muster-system", "PATH": ""},
         stderr=asyncio.subprocess.PIPE,
@@ -44,8 +43,13 @@ async def test_without_a_cluster_it_says_so_and_exits_1(tmp_path: Path) -> None:
 
 
 async def test_a_port_in_use_is_a_reason_and_exits_1(apiserver: ApiServer, tmp_path: Path, settings: Settings) -> None:
-    taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", settings.port)
-    process = await start(tmp_path / "kubeconfig", f"--port={settings.port}", f"--metrics-port={settings.metrics_port}")
+    taken = await asyncio.start_server(lambda reader, writer: None, settings.bind_address, settings.port)
+    process = await start(
+        tmp_path / "kubeconfig",
+        f"--port={settings.port}",
+        f"--metrics-port={settings.metrics_port}",
+        f"--bind-address={settings.bind_address}",
+    )
     _, err = await process.communicate()
     taken.close()
     assert process.returncode == 1
@@ -59,9 +63,10 @@ async def test_it_gets_ready_and_drains_on_sigterm(
         tmp_path / "kubeconfig",
         f"--port={settings.port}",
         f"--metrics-port={settings.metrics_port}",
+        f"--bind-address={settings.bind_address}",
         "--drain=1s",
     )
-    url = f"http://127.0.0.1:{settings.metrics_port}/readyz"
+    url = f"http://{settings.bind_address}:{settings.metrics_port}/readyz"
     async with aiohttp.ClientSession() as session:
 
         async def status() -> int:

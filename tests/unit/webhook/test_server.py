@@ -73,5 +73,5 @@ async def test_a_suite_without_authenticated_encryption_is_refused(ready: Webhoo
     context.set_ciphers("ECDHE-ECDSA-AES128-SHA256")
     with pytest.raises((ssl.SSLError, ConnectionResetError)):
         await asyncio.open_connection(
-            "127.0.0.1", ready.settings.port, ssl=context, server_hostname=ready.settings.server_name
+            ready.settings.bind_address, ready.settings.port, ssl=context, server_hostname=ready.settings.server_name
         )
