@@ -67,6 +67,16 @@ class Marker(msgspec.Struct, frozen=True):
     uid: str
 
 
+class Gap(NamedTuple):
+    """A span nobody watched, in which the wait's queue stood still for all that is known (design §3, "Clock").
+
+    ``since`` is the last renewal of the Lease before it, ``until`` when the queue became Active after that.
+    """
+
+    since: int
+    until: int
+
+
 class Reading(msgspec.Struct, frozen=True):
     """What the clock says of one copy.
 
@@ -246,6 +256,14 @@ def _advance(ledger: Ledger, workload: Workload, standing: Standing, pause: _Pau
     return _resumed(ledger, now)
 
 
+def _bridged(ledger: Ledger, unseen: Gap | None, now: int) -> Ledger:
+    """The ledger with a pause nobody saw taken out of the wait; one that stands still already has it in its pause."""
+    if unseen is None or ledger.started is not None or ledger.paused is not None:
+        return ledger
+    unwatched = min(unseen.until, now) - max(unseen.since, ledger.origin)
+    return msgspec.structs.replace(ledger, origin=ledger.origin + max(0, unwatched))
+
+
 def _new_attempt(ledger: Ledger, now: int) -> Ledger:
     return Ledger(ledger.uid, now, min(ledger.attempt + 1, _MAX_ATTEMPT))
 
@@ -279,8 +297,12 @@ def read(
     timeout: Timeout | None,
     now: int,
     notice: int | None = None,
+    unseen: Gap | None = None,
 ) -> Reading:
-    """Read the clock on this very copy. ``notice`` None means the default of :func:`notice_of`."""
+    """Read the clock on this very copy. ``notice`` None means the default of :func:`notice_of`.
+
+    ``unseen`` is given only until the ledger has been written once: it moves the origin each time it is given.
+    """
     known = parse_ledger(owner)
     pause = _pause(workload, queue)
     standing = _standing(workload, known, pause)
@@ -289,7 +311,7 @@ def read(
         # No policy touches it, or there is no wait to remember: not a single write.
         return Reading(standing, cause)
     first = Ledger(owner.uid, instant_or_none(workload.metadata.creation_timestamp) or now)
-    ledger = _advance(known or first, workload, standing, pause, now)
+    ledger = _advance(_bridged(known or first, unseen, now), workload, standing, pause, now)
     shown = shown_deadline(workload)
     if standing not in (Standing.WAITING, Standing.ADMITTED, Standing.PAUSED):
         return Reading(standing, cause, ledger, None, shown)

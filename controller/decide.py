@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from classifier import api, clock
-from classifier.clock import Marker, Reading, Standing
+from classifier.clock import Gap, Ledger, Marker, Reading, Standing
 from classifier.instant import format_instant
 from classifier.objects import LocalQueue, Meta, Workload
 from classifier.policy import Policies, Timeout, timeout_of
@@ -21,12 +21,24 @@ Annotations = dict[str, str | None]
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """One Workload with everything that bears on its wait, each as one copy."""
+    """One Workload with everything that bears on its wait, each as one copy.
+
+    ``members`` are the pods of a pod group, which has no object of its own: ``owner`` is then the group as a whole
+    (their ledgers merged into one), and what is written to the owner is written to each of them.
+    ``unseen`` is a span nobody watched, for as long as the ledger is the one found when the watching began again.
+    """
 
     workload: Workload
     owner: Meta
     view: KindView
     policies: Policies
+    members: tuple[Meta, ...] = ()
+    unseen: Gap | None = None
+
+    @property
+    def carriers(self) -> tuple[Meta, ...]:
+        """The objects that carry what an owner shows."""
+        return self.members or (self.owner,)
 
     @property
     def queue(self) -> LocalQueue | None:
@@ -42,7 +54,7 @@ class Mode(msgspec.Struct, frozen=True):
 
 
 class WriteOwner(NamedTuple):
-    """Patch the owner's annotations, guarded by its resourceVersion.
+    """Patch the owner's annotations, guarded by its resourceVersion; of a group each member's that shows other ones.
 
     ``unmirror``: they take a mirror off, which wants one more look at the Workload, as putting it on does.
     """
@@ -126,23 +138,25 @@ def decide(facts: Facts, now: int, mode: Mode) -> Decision:
     if dead is not None and not workload.active:
         # Reactivated and paused again by somebody, unseen: to the clock it is their deactivation, not our decision.
         workload = _without_marker(workload)
-    reading = clock.read(workload, owner, facts.queue, resolved.timeout, now, mode.notice)
+    reading = clock.read(workload, owner, facts.queue, resolved.timeout, now, mode.notice, facts.unseen)
     action = _next(facts, reading, live, dead, now, mode)
     return Decision(action, reading, resolved.timeout, resolved.warnings)
 
 
 def _next(facts: Facts, reading: Reading, live: Marker | None, dead: Marker | None, now: int, mode: Mode) -> Action:
-    owner_changes = _owner_changes(facts.owner, reading)
+    owner_changes = _owner_changes(facts, reading)
     if owner_changes:
         return WriteOwner(owner_changes, void=dead)
     workload_changes = _workload_changes(facts.workload, reading, dead)
     if workload_changes:
         return WriteWorkload(workload_changes, void=dead)
-    stale = dead_mirror(facts.owner, live)
+    stale: Annotations = {}
+    for owner in (facts.owner, *facts.members):
+        stale |= dead_mirror(owner, live)
     if stale:
         return WriteOwner(stale, unmirror=True)
     if live is not None:
-        mirrored = facts.owner.annotation(api.ADMISSION_OUTCOME_OF) == mirror_of(live)
+        mirrored = all(one.annotation(api.ADMISSION_OUTCOME_OF) == mirror_of(live) for one in facts.carriers)
         if not mirrored and clock.settled(facts.workload) and facts.view.suspended(facts.owner):
             return Mirror(live)
         return Rest()
@@ -158,12 +172,19 @@ def _next(facts: Facts, reading: Reading, live: Marker | None, dead: Marker | No
     return Commit(Marker(now, reading.ledger.attempt, facts.workload.uid), reading.deadline)
 
 
-def _owner_changes(owner: Meta, reading: Reading) -> Annotations:
-    """Ledger and deadline, where the owner shows something else."""
+def _owner_changes(facts: Facts, reading: Reading) -> Annotations:
+    """Ledger and deadline, where the owner, or a member of it, shows something else."""
     wanted: Annotations = {}
-    if reading.ledger is not None and reading.ledger != clock.parse_ledger(owner):
-        wanted[api.ADMISSION_CLOCK] = clock.format_ledger(reading.ledger)
-    return wanted | _deadline_change(owner, reading)
+    for owner in (facts.owner, *facts.members):
+        if reading.ledger is not None and clock.parse_ledger(owner) != _bound(reading.ledger, owner):
+            wanted[api.ADMISSION_CLOCK] = clock.format_ledger(reading.ledger)
+        wanted |= _deadline_change(owner, reading)
+    return wanted
+
+
+def _bound(ledger: Ledger, owner: Meta) -> Ledger:
+    """The ledger as it belongs on this object: it counts only under its uid."""
+    return msgspec.structs.replace(ledger, uid=owner.uid)
 
 
 def _workload_changes(workload: Workload, reading: Reading, dead: Marker | None) -> Annotations:

@@ -1,12 +1,13 @@
 """The next step for one Workload: one guarded write at a time, in the order of the protocol (design §3)."""
 
+import msgspec
 import pytest
 
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
 from classifier.instant import HOUR, MINUTE, format_instant
-from controller.decide import Action, Commit, Mirror, Rest, WriteOwner, WriteWorkload, dead_mirror, live_decision
-from tests.builders import T0
+from controller.decide import Action, Commit, Facts, Mirror, Rest, WriteOwner, WriteWorkload, dead_mirror, live_decision
+from tests.builders import T0, job
 from tests.protocol import Cluster
 
 DAY = 24 * HOUR
@@ -317,3 +318,58 @@ def test_fifty_jobs_that_waited_for_days_are_each_ended_after_their_notice_and_n
         assert kinds(cluster.look()) == ["Rest"]
         cluster.now += 1
         assert kinds(cluster.look()) == ["Commit", "Mirror", "Rest"]
+
+
+# --- pods of a group ------------------------------------------------------------------------------------------------
+
+
+def group_of(cluster: Cluster, *lagging: dict[str, str | None]) -> Facts:
+    """The cluster's job as the group of two pods that show what it shows, each under its own uid, but for these."""
+    facts = cluster.facts()
+    members = []
+    for number in range(2):
+        pod = job(f"pod-{number}")
+        for key, value in (facts.owner.metadata.annotations or {}).items():
+            pod.annotate(key, value)
+        ledger = cluster.ledger()
+        if ledger is not None:
+            own = msgspec.structs.replace(ledger, uid=f"uid-of-pod-{number}")
+            pod.annotate(api.ADMISSION_CLOCK, clock.format_ledger(own))
+        for key, value in (lagging[number] if number < len(lagging) else {}).items():
+            pod.annotate(key, value)
+        members.append(pod.done())
+    return msgspec.structs.replace(facts, members=tuple(members))
+
+
+def test_a_group_whose_pods_show_all_that_is_wanted_rests() -> None:
+    cluster = waiting()
+    assert cluster.decide(group_of(cluster)).action == Rest(until=T0 + TIMEOUT)
+
+
+@pytest.mark.parametrize("key", [api.ADMISSION_CLOCK, api.ADMISSION_DEADLINE])
+def test_a_group_is_written_while_one_pod_lags(key: str) -> None:
+    cluster = waiting()
+    action = cluster.decide(group_of(cluster, {}, {key: None})).action
+    assert isinstance(action, WriteOwner)
+    assert action.annotations == {key: cluster.job.done().annotation(key)}
+
+
+def test_a_pod_with_the_ledger_of_another_pod_lags() -> None:
+    cluster = waiting()
+    copied = cluster.job.done().annotation(api.ADMISSION_CLOCK)
+    action = cluster.decide(group_of(cluster, {}, {api.ADMISSION_CLOCK: copied})).action
+    assert isinstance(action, WriteOwner)
+    assert set(action.annotations) == {api.ADMISSION_CLOCK}
+
+
+def test_a_group_is_mirrored_until_the_last_pod_says_so() -> None:
+    cluster = committed()
+    live = live_decision(cluster.workload.done())
+    assert cluster.decide(group_of(cluster)).action == Rest()
+    assert cluster.decide(group_of(cluster, {}, dict.fromkeys(api.MIRROR_KEYS))).action == Mirror(live)
+
+
+def test_a_dead_mirror_on_one_pod_is_taken_off() -> None:
+    cluster = waiting()
+    action = cluster.decide(group_of(cluster, {api.ADMISSION_OUTCOME_OF: "dead/1"})).action
+    assert action == WriteOwner({api.ADMISSION_OUTCOME_OF: None}, unmirror=True)
