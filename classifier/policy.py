@@ -1,7 +1,8 @@
-"""How long a job may wait for admission: the first source that says so, capped by the smallest maximum (design §3).
+"""How long a job may wait for admission: the first source that says so, capped by the smallest maximum (design §3);
+and how long it stays after its wait was ended.
 
 Pure. A value that is no duration is skipped with a warning that names the object, the key and the value: a typo in a
-policy must neither end a job early nor pass in silence.
+policy must neither end a job early nor pass in silence. Nor may it delete a job: there it ends the search.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from classifier import api
-from classifier.instant import parse_duration
+from classifier.instant import format_duration, parse_duration
 from classifier.objects import CapacityProfile, ClusterQueue, LocalQueue, Meta, Namespace
 
 #: Where a timeout came from, for people: ``job``, ``LocalQueue/gpu``, ``CapacityProfile/gpu-a100-8``, ``default``.
@@ -30,6 +31,20 @@ class Resolved(NamedTuple):
     """``timeout`` is None where nothing bounds the wait."""
 
     timeout: Timeout | None
+    warnings: tuple[str, ...] = ()
+
+
+class Ttl(NamedTuple):
+    """After the end of its wait a job is deleted. ``millis`` is at least the minimum."""
+
+    millis: int
+    source: str
+
+
+class ResolvedTtl(NamedTuple):
+    """``ttl`` is None where nothing is ever deleted."""
+
+    ttl: Ttl | None
     warnings: tuple[str, ...] = ()
 
 
@@ -109,3 +124,39 @@ def timeout_of(annotations: Mapping[str, str] | None, policies: Policies) -> Res
         if cap.millis < chosen.millis:
             chosen = Timeout(cap.millis, chosen.source, cap.source)
     return Resolved(chosen, tuple(warnings))
+
+
+def ttl_of(policies: Policies, minimum: int) -> ResolvedTtl:
+    """When a job is deleted after its wait was ended: LocalQueue, ClusterQueue, profiles, Namespace; no default.
+
+    The first level that says something decides, and in doubt nothing is deleted, or later: of several profiles the
+    longest holds, and a level with a value that cannot be read deletes nothing, whatever comes after it. Less than
+    ``minimum`` (ms) is raised to it.
+    """
+    levels: list[list[_Said]] = [
+        list(_annotated([(kind, obj)], api.TTL_AFTER_TIMEOUT))
+        for kind, obj in (("LocalQueue", policies.local_queue), ("ClusterQueue", policies.cluster_queue))
+    ]
+    levels.append(
+        [
+            _Said(f"CapacityProfile/{p.name}", "spec.admission.ttlAfterTimeout", p.spec.admission.ttl_after_timeout)
+            for p in policies.profiles
+            if p.spec.admission and p.spec.admission.ttl_after_timeout is not None
+        ]
+    )
+    levels.append(list(_annotated([("Namespace", policies.namespace)], api.TTL_AFTER_TIMEOUT)))
+    said = next((level for level in levels if level), [])
+    found: list[Ttl] = []
+    warnings: list[str] = []
+    for source, field, text in said:
+        try:
+            millis = parse_duration(text)
+        except ValueError as error:
+            warnings.append(f"{source}: {field}: {error}; nothing is deleted")
+            continue
+        if millis < minimum:
+            least = format_duration(minimum)
+            warnings.append(f"{source}: {field}: {text!r} is raised to the minimum; set it to {least} or more")
+        found.append(Ttl(max(millis, minimum), source))
+    complete = bool(said) and len(found) == len(said)
+    return ResolvedTtl(max(found) if complete else None, tuple(warnings))
