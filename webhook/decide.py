@@ -15,7 +15,7 @@ from classifier.fit.kinds import PODSETS
 from classifier.fit.mode import asks_to_skip, may_skip
 from classifier.objects import Meta, Workload
 from classifier.scope import BOUNDED, queue_of, why_not_ours
-from webhook import admit, licence, stamp, starts, subject, template
+from webhook import admit, licence, restore, stamp, starts, subject, template
 from webhook.metrics import Metrics
 from webhook.review import ALLOWED, Answer, Request
 from webhook.snapshot import Unavailable, View
@@ -60,15 +60,12 @@ class Reviewer:
 
     async def mutate(self, request: Request) -> Answer:
         """Stamps for a job that a policy touches; Muster's keys taken off a copied manifest; a start counted; else
-        nothing. Of what exists already no annotation is changed but the count (design §7)."""
+        nothing. Of what exists already no annotation is changed but the count, and what was left out is put back
+        (design §7)."""
         asked = subject.of(request)
-        if asked is None:
-            return ALLOWED
+        if asked is None or not asked.created:
+            return _changed(asked, request)
         obj = asked.obj
-        if not asked.created:
-            old = asked.old
-            ours = old is not None and not asked.unreadable and why_not_ours(obj) is None
-            return Answer(starts.started(asked.resource, old, obj, request.object)) if ours else ALLOWED
         # What is on a Workload is the controller's.
         if asked.unreadable or isinstance(obj, Workload) or why_not_ours(obj):
             return Answer(stamp.strip(obj))
@@ -166,6 +163,17 @@ class Reviewer:
         if verdict.denied:
             self._metrics.denials.labels(verdict.profile or "").inc()
             log.info("denied a job", extra={**fields, "line": verdict.line})
+
+
+def _changed(asked: Subject | None, request: Request) -> Answer:
+    """Of what exists: a start counted, and put back what a replace left out, of what cannot be read as well."""
+    old, new = (asked.old, asked.obj) if asked is not None else subject.metadata(request)
+    if old is None or new is None:
+        return ALLOWED
+    ours = asked is not None and why_not_ours(new) is None
+    counted = starts.started(asked.resource, old, new, request.object) if asked is not None and ours else ()
+    back = restore.patch(old, new)
+    return Answer((*counted, *back), warnings=restore.notice(old, new) if back else ())
 
 
 def _labelled(asked: Subject, view: View, request: Request) -> tuple[template.Operation, ...]:

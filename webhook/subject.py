@@ -37,6 +37,13 @@ def of(request: Request) -> Subject | None:
         return None if obj is None else Subject(resource, _placed(obj, request), None, str(error))
 
 
+def metadata(request: Request) -> tuple[Meta | None, Meta | None]:
+    """Old and new metadata alone of an update that :func:`of` cannot read; None where there is none, or not ours."""
+    if kinds.resource_of(request.kind) is None or request.sub_resource or request.operation != "UPDATE":
+        return None, None
+    return kinds.metadata(request.old_object), kinds.metadata(request.object)
+
+
 def _placed(obj: Meta, request: Request) -> Meta:
     """The namespace of what is created may stand in the URL alone."""
     obj.metadata.namespace = obj.metadata.namespace or request.namespace
