@@ -48,6 +48,8 @@ WEBHOOK_MANAGER: Final = "muster-webhook"
 
 # Reasons of Muster's events and profile conditions.
 EVENT_TIMED_OUT: Final = "AdmissionTimedOut"
+EVENT_DELETED: Final = "TimedOutJobDeleted"
+EVENT_KEPT: Final = "TimedOutJobKept"
 EVENT_MISCONFIGURED: Final = "Misconfigured"
 EVENT_NEVER_FITS: Final = "PreflightNeverFits"
 EVENT_FITS: Final = "PreflightFits"

@@ -27,6 +27,11 @@ class TokenBucket:
                 await asyncio.sleep(pause)
             self._tokens -= 1
 
+    @property
+    def ready(self) -> bool:
+        """Whether a token is there at once: what may be dropped does not wait for one."""
+        return not self._turn.locked() and self._pause() <= 0
+
     def hold(self, seconds: float) -> None:
         """Give out nothing for so long: the server said 429 with Retry-After, and means all of us."""
         self._held_until = max(self._held_until, self._monotonic() + min(seconds, LONGEST_HOLD))

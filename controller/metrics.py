@@ -66,6 +66,20 @@ class Metrics:
             "muster_pending_mirrors", "Decisions not yet shown on their owner.", registry=registry
         )
         self.mirrors = Counter("muster_mirrors", "Decisions shown on their owner.", registry=registry)
+        self.cleanups = Counter(
+            "muster_cleanups",
+            "Jobs whose wait was ended and whose time to live is over, by what became of them.",
+            ["outcome"],
+            registry=registry,
+        )
+        for outcome in ("deleted", "skipped"):
+            self.cleanups.labels(outcome)
+        self.leftovers = Gauge(
+            "muster_leftover_workloads",
+            "Workloads whose wait was ended and whose ProvisioningRequest is still there: it may buy nodes.",
+            ["cluster_queue"],
+            registry=registry,
+        )
         self.voids = Counter("muster_voids", "Decisions undone by somebody who reactivated.", registry=registry)
         self.fence_in_force = Gauge(
             "muster_fence_in_force", "1 while the fence is in force; at 0 nothing is ended.", registry=registry
@@ -95,6 +109,7 @@ class Metrics:
         self.timeouts.labels(cluster_queue)
         self.timed_out.labels(cluster_queue)
         self.overdue.labels(cluster_queue)
+        self.leftovers.labels(cluster_queue)
         self.never_fits.labels(cluster_queue)
 
     def watch_reflectors(self, reflectors: Iterable[Reflector[Any]]) -> None:
