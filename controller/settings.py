@@ -10,6 +10,7 @@ import msgspec
 from classifier.cluster.configmaps import AUTOSCALER_STATUS, KUEUE_CONFIG, ConfigMapName, parse_name
 from classifier.cluster.logs import LEVELS
 from classifier.instant import parse_duration
+from controller.cleanup import Mark, Rules, parse_mark
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +27,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     outage_after: int
     default_timeout: int | None
     max_timeout: int | None
+    #: None: nothing is ever deleted.
+    cleanup: Rules | None
     rate: float
     burst: int
     workers: int
@@ -57,6 +60,16 @@ class _Problems(list[str]):
         except ValueError as error:
             self.append(f"{flag}: {error}")
             return None
+
+    def marks(self, flag: str, text: str) -> tuple[Mark, ...]:
+        """Of a list with commas between; empty for an empty text."""
+        found = []
+        for part in filter(None, text.split(",")):
+            try:
+                found.append(parse_mark(part))
+            except ValueError as error:
+                self.append(f"{flag}: {error}")
+        return tuple(found)
 
     def number(self, flag: str, text: str) -> float:
         """A finite number; 1 in place of anything else."""
@@ -113,6 +126,18 @@ def parser() -> argparse.ArgumentParser:
     add("--outage-after", default="10s", help="failing requests for this long count as an outage")
     add("--default-timeout", default="", help="bound for jobs that no other source bounds; empty: none")
     add("--max-timeout", default="", help="cap on every timeout; empty: none")
+    add(
+        "--cleanup",
+        default="true",
+        choices=("true", "false"),
+        help="false: no job is ever deleted, whatever policies say",
+    )
+    add("--min-ttl", default="10m", help="the least time that a job stays after its wait was ended, if it is deleted")
+    add(
+        "--gitops-keys",
+        default="",
+        help="labels and annotations, KEY or KEY=VALUE with commas between, of jobs that would come back: never deleted",
+    )
     add("--rate", default="50", help="writes per second, on average; 0: unlimited")
     add("--burst", default="100", help="writes that may go at once")
     add("--workers", default="16", help="writes in flight")
@@ -150,6 +175,11 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
         outage_after=problems.duration("--outage-after", raw.outage_after) or 0,
         default_timeout=problems.duration("--default-timeout", raw.default_timeout),
         max_timeout=problems.duration("--max-timeout", raw.max_timeout),
+        cleanup=Rules(
+            problems.duration("--min-ttl", raw.min_ttl) or 0, problems.marks("--gitops-keys", raw.gitops_keys)
+        )
+        if raw.cleanup == "true"
+        else None,
         rate=problems.number("--rate", raw.rate),
         burst=problems.whole("--burst", raw.burst),
         workers=problems.whole("--workers", raw.workers),
@@ -162,6 +192,8 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
     for flag, zero in (("--default-timeout", settings.default_timeout), ("--max-timeout", settings.max_timeout)):
         if zero == 0:
             problems.append(f"{flag}: 0 would end every wait at once; leave it empty for no bound")
+    if settings.cleanup is not None and settings.cleanup.minimum < 1:
+        problems.append("--min-ttl: must be longer than 0; to delete nothing say --cleanup=false")
     if settings.rate < 0:
         problems.append(f"--rate: {settings.rate} is negative; 0 means unlimited")
     for flag, number in (("--burst", settings.burst), ("--workers", settings.workers)):

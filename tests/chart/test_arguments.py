@@ -5,6 +5,7 @@ from typing import Any
 import controller.settings
 import webhook.settings
 from classifier.cluster.configmaps import AUTOSCALER_STATUS, KUEUE_CONFIG, ConfigMapName
+from controller.cleanup import Mark
 from tests.chart.conftest import MATRIX, rendered
 from tests.chart.render import Object, only, render
 
@@ -45,6 +46,16 @@ def test_both_agree_on_the_policy_of_the_values() -> None:
     control = controller.settings.parse(arguments(objects, "controller"))
     assert (hook.default_timeout, hook.max_timeout) == (control.default_timeout, control.max_timeout)
     assert hook.default_timeout == 4 * 3600 * 1000
+
+
+def test_the_controller_reads_how_to_clean_up(defaults: list[Object]) -> None:
+    rules = controller.settings.parse(arguments(defaults, "controller")).cleanup
+    assert rules is not None
+    assert rules.minimum == 600_000
+    assert {"argocd.argoproj.io/tracking-id", "kustomize.toolkit.fluxcd.io/name"} <= rules.keys
+    assert Mark("configmanagement.gke.io/managed", "enabled") in rules.marks
+    off = render({"cleanup": {"enabled": False, "gitOpsKeys": []}})
+    assert controller.settings.parse(arguments(off, "controller")).cleanup is None
 
 
 def test_both_read_the_config_maps_of_the_values() -> None:

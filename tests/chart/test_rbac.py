@@ -47,8 +47,9 @@ TABLE = {
     },
     "ClusterRole/muster-controller": WORLD
     | {
-        ("kueue.x-k8s.io", "workloads", "", f"{READ} patch"),
-        ("batch", "jobs", "", f"{READ} patch"),
+        ("kueue.x-k8s.io", "workloads", "", f"{READ} patch delete"),
+        ("batch", "jobs", "", f"{READ} patch delete"),
+        ("autoscaling.x-k8s.io", "provisioningrequests", "", READ),
         ("muster.dev", "capacityprofiles/status", "", "patch"),
         ("admissionregistration.k8s.io", "validatingadmissionpolicies", "muster-fence", READ),
         ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "muster-fence", READ),
@@ -75,6 +76,11 @@ def roles(objects: list[Object]) -> list[Object]:
 
 def test_the_whole_table(defaults: list[Object]) -> None:
     assert {f"{role['kind']}/{role['metadata']['name']}": grants(role) for role in roles(defaults)} == TABLE
+
+
+def test_without_cleanup_nothing_may_be_deleted() -> None:
+    without = render({"cleanup": {"enabled": False}})
+    assert not [grant for role in roles(without) for grant in grants(role) if "delete" in grant[3]]
 
 
 def test_config_maps_are_read_one_by_one_where_they_are(defaults: list[Object]) -> None:

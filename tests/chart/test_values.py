@@ -42,6 +42,8 @@ def nested(path: str, value: Any) -> dict[str, Any]:
         ("admission.maxTimeout", "1d"),
         ("admission.notice", "-5m"),
         ("capacityProfile.minTTLAfterTimeout", "9m59s"),
+        ("cleanup.gitOpsKeys", ["a,b"]),
+        ("cleanup.enabled", "no"),
         ("image.digest", "sha256:1"),
         ("fullnameOverride", "Muster"),
     ],
@@ -54,7 +56,7 @@ def test_nonsense_is_refused_by_name(path: str, value: Any) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["webhook.kinds", "kueue.config", "kueue.config.name", "kueue.config.namespace", "autoscaler.statusConfigMap"],
+    ["cleanup.gitOpsKeys", "webhook.kinds", "kueue.config", "kueue.config.name", "kueue.config.namespace", "autoscaler.statusConfigMap"],
 )
 def test_what_an_earlier_release_did_not_have_is_missed_by_name(path: str) -> None:
     """``helm upgrade --reuse-values`` leaves out what the chart has gained: never webhooks without a kind."""
@@ -75,6 +77,7 @@ def test_minima_are_the_schemas_alone() -> None:
     objects = render(values, flags=["--skip-schema-validation"])
     controller = only(objects, "Deployment", "muster-controller")["spec"]["template"]["spec"]["containers"][0]
     assert "--fence-settle=2s" in controller["args"]
+    assert "--min-ttl=5s" in controller["args"]
     assert "duration('5s')" in json.dumps(only(objects, "CustomResourceDefinition"))
 
 

@@ -1,3 +1,8 @@
+{{/* What the controller does to Workloads and to what they stand for: it deletes only where it cleans up. */}}
+{{- define "muster.ownerVerbs" -}}
+[get, list, watch, patch{{ if .Values.cleanup.enabled }}, delete{{ end }}]
+{{- end -}}
+
 {{/* What a gang is judged against: read by webhook and controller alike. Kinds that are not installed cost nothing. */}}
 {{- define "muster.worldRules" -}}
 - apiGroups: [kueue.x-k8s.io]
