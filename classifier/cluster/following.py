@@ -6,6 +6,7 @@ the world says which of them it has not seen, and is judged all the same.
 """
 
 import asyncio
+import time
 from typing import Any, TypeVar
 
 from classifier import api
@@ -59,6 +60,7 @@ class Following:
     ) -> None:
         self.client = client
         self._stale_after = stale_after
+        self._monotonic = options.get("monotonic", time.monotonic)
         self._preflight_optional = preflight_optional
         self._options = options
         self._news: list[News] = []
@@ -66,6 +68,12 @@ class Following:
         self._unread_kinds: frozenset[api.Resource] = frozenset()
         self._runtimes = Joined(Runtimes)
         self._groups = Joined(machine_groups)
+        #: The last one handed out, until when it may stand at most, and whether nothing has changed since.
+        self._world = World()
+        self._stands_until = 0.0
+        self._stands = False
+        #: Required kinds that were not listed yet: once they are, they stay so.
+        self._awaited: list[Kept[Any]] = []
 
         required, own, others = self._required, self._own, self._others
         self._kept: list[Kept[Any]] = []
@@ -105,6 +113,7 @@ class Following:
     def _required(self, resource: api.Resource, type_: type[T], **options: Any) -> Kept[T]:
         kept = self._follow(resource, type_, **options)
         self._needed.append(kept)
+        self._awaited.append(kept)
         return kept
 
     def _own(self, resource: api.Resource, type_: type[T]) -> Kept[T]:
@@ -143,6 +152,7 @@ class Following:
         return news
 
     def _tell(self, resource: api.Resource) -> None:
+        self._stands = False
         for news in self._news:
             news.add(resource)
 
@@ -157,7 +167,9 @@ class Following:
     @property
     def synced(self) -> bool:
         """Whether every required kind has been listed: there is a world."""
-        return all(kept.reflector.synced for kept in self._needed)
+        if self._awaited:
+            self._awaited = [kept for kept in self._awaited if not kept.reflector.synced]
+        return not self._awaited
 
     @property
     def trouble(self) -> str | None:
@@ -173,7 +185,7 @@ class Following:
 
     def age(self) -> float:
         """Seconds since the required kind was heard of that has been silent for longest."""
-        return max(kept.reflector.age() for kept in self._needed)
+        return max([kept.reflector.age() for kept in self._needed])
 
     @property
     def nodes_awaited(self) -> bool:
@@ -186,7 +198,31 @@ class Following:
         return kept is not None and kept.unread(self._stale_after / SECOND)
 
     def world(self) -> World:
-        """From memory. Without :attr:`synced` it is not the whole truth."""
+        """From memory. Without :attr:`synced` it is not the whole truth.
+
+        The same object as long as everything in it stands; only :attr:`World.observed_at` goes on.
+        """
+        if not (
+            self._stands
+            and self._monotonic() < self._stands_until
+            and (self._world.nodes is not None) is self.nodes.reflector.synced
+            and self._world.nodes_awaited is self.nodes_awaited
+        ):
+            # Before, not after: what comes meanwhile is news to this one.
+            self._stands = True
+            self._stands_until = self._monotonic() + self._freshness()
+            self._world = self._look_around()
+        self._world.observed_at = self.client.time.now() - int(self.age() * SECOND)
+        return self._world
+
+    def _freshness(self) -> float:
+        """Seconds until a kind that may be silent has been so for too long, if nothing is heard of it; 0 where one has
+        been already, and may be heard of at any moment."""
+        watched = (*self._doubtful, self.kueue_config, self.autoscaler_status, self.nodes)
+        ages = [kept.reflector.age() for kept in watched if kept is not None and kept.reflector.synced]
+        return max(0.0, self._stale_after / SECOND - max(ages, default=0.0))
+
+    def _look_around(self) -> World:
         nodes = self.nodes.reflector
         unread = {kept.resource for kept in (*self._doubtful, self.autoscaler_status) if kept and self._unread(kept)}
         if unread != self._unread_kinds:
@@ -215,7 +251,6 @@ class Following:
             nodes=self.nodes.values if nodes.synced else None,
             nodes_recent=nodes.age() <= self._stale_after / SECOND,
             nodes_awaited=self.nodes_awaited,
-            observed_at=self.client.time.now() - int(self.age() * SECOND),
             preflight_optional=self._preflight_optional,
             supply=self._supply,
         )

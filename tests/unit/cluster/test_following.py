@@ -242,6 +242,26 @@ async def test_silence_of_a_kind_is_as_good_as_not_reading_it(
         assert plurals(follower.world()) == set(), "what is not installed says nothing, and need not"
 
 
+async def test_a_world_stands_until_a_kind_has_been_silent_for_too_long(
+    furnished: ApiServer, client: Client, patience: Patience
+) -> None:
+    seconds = 100.0
+    async with following(client, patience, stale_after=60_000, monotonic=lambda: seconds) as follower:
+        before = follower.world()
+        seconds += 59
+        assert follower.world() is before
+        assert before.observed_at is not None
+        assert client.time.now() - before.observed_at >= 59_000, "how old it is goes on"
+        assert (before.nodes_recent, plurals(before)) == (True, set())
+        seconds += 2
+        after = follower.world()
+        assert after is not before
+        assert (after.nodes_recent, plurals(after) >= {"cohorts", "topologies"}) == (False, True)
+        version = furnished.put(path_of(cohort("late")), cohort("late").raw())["metadata"]["resourceVersion"]
+        await until(lambda: version in versions_seen(follower))
+        assert "cohorts" not in plurals(follower.world()), "it was heard of again"
+
+
 def machines_of(version: str) -> Any:
     return lambda call: call.path.startswith(f"/apis/cluster.x-k8s.io/{version}/")
 
