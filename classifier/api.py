@@ -103,6 +103,7 @@ NODES: Final = Resource("", "v1", "nodes", "Node", namespaced=False)
 NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 SECRETS: Final = Resource("", "v1", "secrets", "Secret")
 EVENTS: Final = Resource("events.k8s.io", "v1", "events", "Event")
+LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 WORKLOADS: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "workloads", "Workload")
 LOCAL_QUEUES: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "localqueues", "LocalQueue")
 CLUSTER_QUEUES: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "clusterqueues", "ClusterQueue", namespaced=False)
@@ -176,6 +177,10 @@ ELASTIC_JOB: Final = "kueue.x-k8s.io/elastic-job"
 SLICE_REPLACEMENT_FOR: Final = "kueue.x-k8s.io/workload-slice-replacement-for"
 POD_GROUP_NAME: Final = "kueue.x-k8s.io/pod-group-name"
 POD_GROUP_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
+#: On the Workload of a pod group, which is named like the group: "true".
+GROUP_WORKLOAD: Final = "kueue.x-k8s.io/is-group-workload"
+#: On every pod that Kueue gates or counts: "true".
+MANAGED: Final = "kueue.x-k8s.io/managed"
 #: What a podset asks of the topology, on its pod template (Kueue: apis/kueue/v1beta2/topology_types.go).
 TOPOLOGY_REQUIRED: Final = "kueue.x-k8s.io/podset-required-topology"
 TOPOLOGY_PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
@@ -199,6 +204,8 @@ FINISHED: Final = "Finished"
 ON_HOLD: Final = "OnHold"
 PODS_READY_TIMEOUT: Final = "PodsReadyTimeout"
 WAIT_FOR_START: Final = "WaitForStart"
+WAIT_FOR_RECOVERY: Final = "WaitForRecovery"
+REQUEUED: Final = "Requeued"
 ACTIVE: Final = "Active"
 
 # ProvisioningRequest conditions (reference/capacity.md §1.2).

@@ -11,16 +11,38 @@ from typing import Final, NamedTuple
 import msgspec
 
 from classifier import api
-from classifier.instant import MINUTE, format_instant, instant_or_none, parse_instant
+from classifier.instant import MINUTE, instant_or_none
+from classifier.ledger import (
+    MAX_ATTEMPT,
+    Ledger,
+    Marker,
+    committed,
+    format_ledger,
+    format_marker,
+    parse_ledger,
+    parse_marker,
+)
 from classifier.objects import LocalQueue, Meta, Workload
 from classifier.policy import Timeout
+from classifier.starts import back_since, has_started, started_at
+from classifier.state.numbers import positive
+
+#: The records and the traces of a start are of the clock, too, for those who ask it.
+__all__ = [
+    "Ledger",
+    "Marker",
+    "committed",
+    "format_ledger",
+    "format_marker",
+    "has_started",
+    "parse_ledger",
+    "parse_marker",
+]
 
 #: The longest notice given by default before a deadline that nobody had seen is enforced.
 MAX_NOTICE = 10 * MINUTE
-#: So many attempts, or instants this late, are nobody's doing but a forger's. The last attempt is never ended: its
-#: marker could not be followed by a higher one.
-_MAX_ATTEMPT: Final = 1_000_000
-_MAX_INSTANT: Final = parse_instant("3000-01-01T00:00:00Z")
+#: The annotation by which dispatch holds a Workload it has deactivated; the prefix is configuration.
+HOLD: Final = api.DISPATCH_PREFIX + "hold-instance"
 
 
 class Standing(StrEnum):
@@ -35,36 +57,8 @@ class Standing(StrEnum):
     COMMITTED = "committed"  # we did
 
 
-class Ledger(msgspec.Struct, frozen=True):
-    """The clock's memory, on the owner as ``muster.dev/admission-clock``.
-
-    ``queue`` says what a pause (``paused``, its begin) is for: the LocalQueue that does not run, ``""`` a gate or a
-    hold, None a deactivation, which ends with a new attempt instead of a moved origin.
-    """
-
-    uid: str
-    origin: int
-    attempt: int = 1
-    started: int | None = None
-    paused: int | None = None
-    queue: str | None = None
-
-
-class _LedgerText(msgspec.Struct, omit_defaults=True):
-    uid: str
-    origin: str
-    attempt: int = 1
-    started: str | None = None
-    paused: str | None = None
-    queue: str | None = None
-
-
-class Marker(msgspec.Struct, frozen=True):
-    """A decision on a Workload: ``<RFC 3339> attempt=<n> uid=<workload uid>``."""
-
-    at: int
-    attempt: int
-    uid: str
+#: Those in which a bound stands, and is shown.
+BOUND: Final = (Standing.WAITING, Standing.ADMITTED, Standing.PAUSED)
 
 
 class Gap(NamedTuple):
@@ -77,12 +71,27 @@ class Gap(NamedTuple):
     until: int
 
 
+class Rules(NamedTuple):
+    """What configuration and policy tell the clock besides the timeout.
+
+    ``notice`` is how long a deadline is shown before it is enforced, None the default of :func:`notice_of`; ``restart``
+    bounds a gang again that had started and is back in the queue; ``hold`` is dispatch's annotation.
+    """
+
+    notice: int | None = None
+    restart: bool = False
+    hold: str = HOLD
+
+
+DEFAULTS: Final = Rules()
+
+
 class Reading(msgspec.Struct, frozen=True):
     """What the clock says of one copy.
 
     ``ledger`` and ``deadline`` are what owner and Workload ought to show (None: nothing); ``policy_at`` is where the
     policy alone would put the deadline. ``due`` means: on this very copy the shown deadline has passed, the policy
-    agrees, and the gang still waits.
+    agrees, and the gang still waits. ``lapsed``: a deadline that is shown bounds nothing any more, and is to go.
     """
 
     standing: Standing
@@ -91,66 +100,7 @@ class Reading(msgspec.Struct, frozen=True):
     policy_at: int | None = None
     deadline: int | None = None
     due: bool = False
-
-
-def parse_ledger(owner: Meta) -> Ledger | None:
-    """The owner's ledger; None if absent, unreadable or of another object (copied manifests, MultiKueue's clones)."""
-    text = owner.annotation(api.ADMISSION_CLOCK)
-    if not text:
-        return None
-    try:
-        raw = msgspec.json.decode(text, type=_LedgerText)
-        ledger = Ledger(
-            raw.uid,
-            parse_instant(raw.origin),
-            raw.attempt,
-            parse_instant(raw.started) if raw.started else None,
-            parse_instant(raw.paused) if raw.paused else None,
-            raw.queue,
-        )
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-    instants = (at for at in (ledger.origin, ledger.started, ledger.paused) if at is not None)
-    honest = 1 <= ledger.attempt <= _MAX_ATTEMPT and all(0 <= at <= _MAX_INSTANT for at in instants)
-    return ledger if honest and ledger.uid == owner.uid else None
-
-
-def format_ledger(ledger: Ledger) -> str:
-    """Compact JSON, keys in the order of the contract, nulls left out."""
-
-    def text(at: int | None) -> str | None:
-        return None if at is None else format_instant(at)
-
-    raw = _LedgerText(
-        ledger.uid,
-        format_instant(ledger.origin),
-        ledger.attempt,
-        text(ledger.started),
-        text(ledger.paused),
-        ledger.queue,
-    )
-    return msgspec.json.encode(raw).decode()
-
-
-def parse_marker(workload: Workload) -> Marker | None:
-    """The marker, if it speaks of this very Workload; it is a decision only while the Workload is inactive."""
-    parts = (workload.annotation(api.COMMITTED) or "").split(" ")
-    if len(parts) != 3 or not parts[1].startswith("attempt=") or parts[2] != f"uid={workload.uid}":
-        return None
-    number = parts[1].removeprefix("attempt=")
-    at = instant_or_none(parts[0])
-    if at is None or not (number.isascii() and number.isdigit() and len(number) < len(str(_MAX_ATTEMPT))):
-        return None
-    return Marker(at, int(number), workload.uid) if int(number) else None
-
-
-def format_marker(marker: Marker) -> str:
-    return f"{format_instant(marker.at)} attempt={marker.attempt} uid={marker.uid}"
-
-
-def committed(workload: Workload) -> Marker | None:
-    """The live decision: marked and inactive."""
-    return None if workload.active else parse_marker(workload)
+    lapsed: bool = False
 
 
 def settled(workload: Workload) -> bool:
@@ -167,31 +117,6 @@ def shown_deadline(obj: Meta) -> int | None:
     return instant_or_none(obj.annotation(api.ADMISSION_DEADLINE))
 
 
-def has_started(workload: Workload) -> bool:
-    """Whether the gang has started, now or in a past that only traces tell of; in doubt it has.
-
-    With Kueue's waitForPodsReady the PodsReady condition exists even on pending Workloads, and only it counts.
-    The Admitted condition is absent until the first admission (Kueue: pkg/workload/admissionchecks.go
-    SyncAdmittedCondition), so a False one is the trace of an admission; it was no start only if every eviction since
-    says that the pods never became ready.
-    """
-    admitted, ready = (
-        workload.status.condition(t) if workload.status else None for t in (api.ADMITTED, api.PODS_READY)
-    )
-    if ready is not None and (ready.true or ready.reason == "WaitForRecovery"):
-        return True
-    if admitted is None:
-        return False
-    if admitted.true:
-        return ready is None
-    stats = workload.status.scheduling_stats if workload.status else None
-    evictions = (stats.evictions if stats else None) or ()
-    never_ready = bool(evictions) and all(
-        e.reason == api.PODS_READY_TIMEOUT and e.underlying_cause == api.WAIT_FOR_START for e in evictions
-    )
-    return not never_ready
-
-
 class _Pause(NamedTuple):
     """Why the wait does not count: ``queue`` is the LocalQueue that stands still, ``since`` its begin, if told."""
 
@@ -200,7 +125,11 @@ class _Pause(NamedTuple):
     since: str | None = None
 
 
-def _pause(workload: Workload, queue: LocalQueue | None) -> _Pause | None:
+def _pause(workload: Workload, queue: LocalQueue | None, hold: str) -> _Pause | None:
+    if not workload.active:
+        # The annotation alone stops nothing: dispatch sets it beside ``active`` (reference/classification.md §C4).
+        number = positive(workload.annotation(hold))
+        return None if number is None else _Pause(f"held by dispatch (hold {number})")
     gate = workload.annotation(api.ADMISSION_GATED_BY)
     if gate:
         # Gates are set at creation or never (Kueue: pkg/util/webhook/validation_admissiongatedby.go).
@@ -217,64 +146,95 @@ def _pause(workload: Workload, queue: LocalQueue | None) -> _Pause | None:
     return None
 
 
-def _standing(workload: Workload, ledger: Ledger | None, pause: _Pause | None) -> Standing:
+def _activated(ledger: Ledger, workload: Workload, now: int) -> Ledger:
+    """The ledger after an activation since: over a decision, or of what somebody had deactivated."""
+    if not workload.active:
+        return ledger
+    marker = parse_marker(workload)
+    if marker is not None and marker.attempt >= ledger.attempt:
+        return _begun(ledger, now, marker.attempt + 1)
+    return _begun(ledger, now, ledger.attempt + 1) if ledger.deactivated else ledger
+
+
+def _followed(ledger: Ledger, workload: Workload, restart: bool, end: int, now: int) -> Ledger:
+    """The ledger after a start, and after a way back to the queue that begins a wait anew."""
+    if not ledger.over:
+        at = started_at(workload, now, ledger.origin if ledger.attempt > 1 else None)
+        if at is not None:
+            ledger = ledger if ledger.deactivated else _resumed(ledger, end)
+            started = max(ledger.origin, min(at, now))
+            ledger = msgspec.structs.replace(ledger, started=started, paused=None, queue=None)
+    if ledger.over and restart:
+        assert ledger.started is not None
+        back = back_since(workload, ledger.started, now)
+        if back is not None:
+            return _begun(ledger, max(ledger.started + 1, min(back, now)), ledger.attempt + 1)
+    return ledger
+
+
+def _standing(workload: Workload, ledger: Ledger, restart: bool, pause: _Pause | None) -> Standing:
+    bounded = not ledger.over and (restart or not ledger.anew)
     if workload.metadata.deletion_timestamp or workload.is_true(api.FINISHED):
         return Standing.FINISHED
     if not workload.active:
-        return Standing.COMMITTED if parse_marker(workload) else Standing.DEACTIVATED
-    if (ledger is not None and ledger.started is not None) or has_started(workload):
+        if parse_marker(workload):
+            return Standing.COMMITTED
+        held = bounded and pause is not None and not ledger.deactivated
+        return Standing.PAUSED if held else Standing.DEACTIVATED
+    if not bounded:
         return Standing.STARTED
     if workload.is_true(api.ADMITTED):
         return Standing.ADMITTED
     return Standing.WAITING if pause is None else Standing.PAUSED
 
 
-def _advance(ledger: Ledger, workload: Workload, standing: Standing, pause: _Pause | None, now: int) -> Ledger:
-    """The ledger after this look."""
-    marker = parse_marker(workload)
-    if workload.active and marker is not None and marker.attempt >= ledger.attempt:
-        # Reactivated over a decision: a new attempt, with a clock that starts now.
-        ledger = Ledger(ledger.uid, now, marker.attempt + 1)
+def _paused(ledger: Ledger, standing: Standing, pause: _Pause | None, end: int, now: int) -> Ledger:
+    """The ledger with the pause that this look finds begun, changed or ended."""
     match standing:
-        case Standing.FINISHED | Standing.COMMITTED:
-            return ledger
         case Standing.PAUSED if ledger.paused is None:
             assert pause is not None
             since = instant_or_none(pause.since)
             begin = now if since is None else min(max(since, ledger.origin), now)
             return msgspec.structs.replace(ledger, paused=begin, queue=pause.queue)
         case Standing.PAUSED:
-            if ledger.queue is None:
-                return msgspec.structs.replace(_new_attempt(ledger, now), paused=now, queue="")
-            return ledger
-        case Standing.DEACTIVATED:
-            if ledger.started is not None or (ledger.paused is not None and ledger.queue is None):
-                return ledger
-            return msgspec.structs.replace(_resumed(ledger, now), paused=now, queue=None)
-        case Standing.STARTED if ledger.started is None:
-            return msgspec.structs.replace(_resumed(ledger, now), started=now)
-    return _resumed(ledger, now)
+            assert pause is not None
+            # One pause of many reasons: it ends with the last of them.
+            return msgspec.structs.replace(ledger, queue=pause.queue)
+        case Standing.DEACTIVATED if not (ledger.over or ledger.deactivated):
+            return msgspec.structs.replace(_resumed(ledger, end), paused=now, queue=None)
+        case Standing.WAITING | Standing.ADMITTED:
+            return _resumed(ledger, end)
+    return ledger
 
 
 def _bridged(ledger: Ledger, unseen: Gap | None, now: int) -> Ledger:
     """The ledger with a pause nobody saw taken out of the wait; one that stands still already has it in its pause."""
-    if unseen is None or ledger.started is not None or ledger.paused is not None:
+    if unseen is None or ledger.over or ledger.paused is not None:
         return ledger
     unwatched = min(unseen.until, now) - max(unseen.since, ledger.origin)
     return msgspec.structs.replace(ledger, origin=ledger.origin + max(0, unwatched))
 
 
-def _new_attempt(ledger: Ledger, now: int) -> Ledger:
-    return Ledger(ledger.uid, now, min(ledger.attempt + 1, _MAX_ATTEMPT))
+def _begun(ledger: Ledger, origin: int, attempt: int) -> Ledger:
+    """A new attempt, whose clock starts at ``origin``. That the gang has started once is not forgotten."""
+    return Ledger(ledger.uid, origin, min(attempt, MAX_ATTEMPT), ledger.started)
 
 
-def _resumed(ledger: Ledger, now: int) -> Ledger:
-    """The ledger without its pause: the origin moves by its length; after a deactivation the clock starts anew."""
+def _end(ledger: Ledger, workload: Workload, queue: LocalQueue | None, now: int) -> int:
+    """When the recorded pause ended, should it have: as its queue dates that, or else just now."""
+    if ledger.paused is None or not ledger.queue or queue is None or ledger.queue != workload.queue_name:
+        return now
+    running = queue.status.condition(api.ACTIVE) if queue.status else None
+    at = instant_or_none(running.last_transition_time) if running is not None and running.true else None
+    return now if at is None or at < ledger.paused else min(at, now)
+
+
+def _resumed(ledger: Ledger, end: int) -> Ledger:
+    """The ledger without its pause: the origin moves by its length."""
     if ledger.paused is None:
         return ledger
-    if ledger.queue is None:
-        return _new_attempt(ledger, now)
-    return msgspec.structs.replace(ledger, origin=ledger.origin + max(0, now - ledger.paused), paused=None, queue=None)
+    length = max(0, end - ledger.paused)
+    return msgspec.structs.replace(ledger, origin=ledger.origin + length, paused=None, queue=None)
 
 
 def notice_of(timeout: Timeout, notice: int | None) -> int:
@@ -296,40 +256,51 @@ def read(
     queue: LocalQueue | None,
     timeout: Timeout | None,
     now: int,
-    notice: int | None = None,
+    rules: Rules = DEFAULTS,
     unseen: Gap | None = None,
 ) -> Reading:
-    """Read the clock on this very copy. ``notice`` None means the default of :func:`notice_of`.
+    """Read the clock on this very copy.
 
     ``unseen`` is given only until the ledger has been written once: it moves the origin each time it is given.
     """
     known = parse_ledger(owner)
-    pause = _pause(workload, queue)
-    standing = _standing(workload, known, pause)
+    pause = _pause(workload, queue, rules.hold)
+    first = Ledger(owner.uid, instant_or_none(workload.metadata.creation_timestamp) or now)
+    ledger = _activated(_bridged(known or first, unseen, now), workload, now)
+    end = _end(ledger, workload, queue, now)
+    standing = _standing(workload, ledger, rules.restart, pause)
+    if standing not in (Standing.FINISHED, Standing.COMMITTED):
+        ledger = _followed(ledger, workload, rules.restart, end, now)
+        standing = _standing(workload, ledger, rules.restart, pause)
     cause = pause.cause if pause is not None and standing is Standing.PAUSED else ""
-    if known is None and (timeout is None or standing in (Standing.FINISHED, Standing.STARTED)):
+    if known is None and (timeout is None or standing is Standing.FINISHED):
         # No policy touches it, or there is no wait to remember: not a single write.
         return Reading(standing, cause)
-    first = Ledger(owner.uid, instant_or_none(workload.metadata.creation_timestamp) or now)
-    ledger = _advance(_bridged(known or first, unseen, now), workload, standing, pause, now)
+    ledger = _paused(ledger, standing, pause, end, now)
     shown = shown_deadline(workload)
-    if standing not in (Standing.WAITING, Standing.ADMITTED, Standing.PAUSED):
-        return Reading(standing, cause, ledger, None, shown)
+    if standing not in BOUND:
+        return Reading(standing, cause, ledger, None, shown, lapsed=_lapsed(workload, ledger, standing, now))
     if timeout is None:
         return Reading(standing, cause, ledger)
     policy_at = ledger.origin + timeout.millis
     before = None if known is None else _announced(owner, shown, known, ledger)
     if standing is Standing.PAUSED and before is not None:
         return Reading(standing, cause, ledger, policy_at, before)
-    deadline = announce(before, policy_at, now, notice_of(timeout, notice))
+    deadline = announce(before, policy_at, now, notice_of(timeout, rules.notice))
     due = (
         standing is Standing.WAITING
         and ledger == known
-        and ledger.attempt < _MAX_ATTEMPT
+        and ledger.attempt < MAX_ATTEMPT
         and shown is not None
         and now >= max(shown, deadline)
     )
     return Reading(standing, cause, ledger, policy_at, deadline, due)
+
+
+def _lapsed(workload: Workload, ledger: Ledger, standing: Standing, now: int) -> bool:
+    """Whether a gang that is not bounded again waits beside a deadline that is none any more."""
+    waits = standing is Standing.STARTED and ledger.started is not None
+    return waits and back_since(workload, ledger.started or 0, now) is not None
 
 
 def _announced(owner: Meta, shown: int | None, known: Ledger, ledger: Ledger) -> int | None:

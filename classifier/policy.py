@@ -17,6 +17,8 @@ from classifier.objects import CapacityProfile, ClusterQueue, LocalQueue, Meta, 
 #: Where a timeout came from, for people: ``job``, ``LocalQueue/gpu``, ``CapacityProfile/gpu-a100-8``, ``default``.
 JOB_SOURCE = "job"
 DEFAULT_SOURCE = "default"
+#: ``spec.admission.requeue`` of a profile that bounds a gang again after its start; otherwise it says None.
+RESTART = "Restart"
 
 
 class Timeout(NamedTuple):
@@ -124,6 +126,15 @@ def timeout_of(annotations: Mapping[str, str] | None, policies: Policies) -> Res
         if cap.millis < chosen.millis:
             chosen = Timeout(cap.millis, chosen.source, cap.source)
     return Resolved(chosen, tuple(warnings))
+
+
+def restarts(policies: Policies) -> bool:
+    """Whether a gang that had started is bounded again once it is back in the queue (``requeue: Restart``).
+
+    Where several profiles of the queue have an admission policy, all of them have to say so: in doubt it is not.
+    """
+    said = [p.spec.admission.requeue == RESTART for p in policies.profiles if p.spec.admission is not None]
+    return bool(said) and all(said)
 
 
 def ttl_of(policies: Policies, minimum: int) -> ResolvedTtl:

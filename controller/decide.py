@@ -13,7 +13,7 @@ from classifier import api, clock
 from classifier.clock import Gap, Ledger, Marker, Reading, Standing
 from classifier.instant import format_instant
 from classifier.objects import LocalQueue, Meta, Workload
-from classifier.policy import Policies, Timeout, timeout_of
+from classifier.policy import Policies, Timeout, restarts, timeout_of
 from classifier.state.kinds import KindView
 
 #: Annotations to set; None removes one.
@@ -46,11 +46,12 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 class Mode(msgspec.Struct, frozen=True):
-    """What the controller may do just now. ``not_before`` ends a recovery grace; ``notice`` as :func:`clock.read`."""
+    """What the controller may do just now. ``not_before`` ends a recovery grace; the others as ``clock.Rules``."""
 
     enforce: bool
     not_before: int = 0
     notice: int | None = None
+    hold: str = clock.HOLD
 
 
 class WriteOwner(NamedTuple):
@@ -136,9 +137,11 @@ def decide(facts: Facts, now: int, mode: Mode) -> Decision:
     live = live_decision(workload)
     dead = None if live else clock.parse_marker(workload)
     if dead is not None and not workload.active:
-        # Reactivated and paused again by somebody, unseen: to the clock it is their deactivation, not our decision.
-        workload = _without_marker(workload)
-    reading = clock.read(workload, owner, facts.queue, resolved.timeout, now, mode.notice, facts.unseen)
+        # Reactivated and stopped again by somebody, unseen: to the clock it is their deactivation, not our decision,
+        # nor a mere hold: whatever lets it wait again lets it do so for the first time since the reactivation.
+        workload = _without(workload, api.COMMITTED, mode.hold)
+    rules = clock.Rules(mode.notice, restarts(facts.policies), mode.hold)
+    reading = clock.read(workload, owner, facts.queue, resolved.timeout, now, rules, facts.unseen)
     action = _next(facts, reading, live, dead, now, mode)
     return Decision(action, reading, resolved.timeout, resolved.warnings)
 
@@ -195,16 +198,16 @@ def _workload_changes(workload: Workload, reading: Reading, dead: Marker | None)
 
 
 def _deadline_change(obj: Meta, reading: Reading) -> Annotations:
-    if reading.standing not in (Standing.WAITING, Standing.ADMITTED, Standing.PAUSED):
+    if reading.standing not in clock.BOUND and not reading.lapsed:
         return {}
     shown = obj.annotation(api.ADMISSION_DEADLINE)
-    if reading.deadline is None:
+    if reading.deadline is None or reading.lapsed:
         return {} if shown is None else {api.ADMISSION_DEADLINE: None}
     text = format_instant(reading.deadline)
     return {} if shown == text else {api.ADMISSION_DEADLINE: text}
 
 
-def _without_marker(workload: Workload) -> Workload:
-    annotations = {k: v for k, v in (workload.metadata.annotations or {}).items() if k != api.COMMITTED}
+def _without(workload: Workload, *keys: str) -> Workload:
+    annotations = {k: v for k, v in (workload.metadata.annotations or {}).items() if k not in keys}
     metadata = msgspec.structs.replace(workload.metadata, annotations=annotations)
     return msgspec.structs.replace(workload, metadata=metadata)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from classifier import api, clock
-from classifier.clock import Ledger, Reading
+from classifier.clock import Gap, Ledger, Reading, Rules
 from classifier.instant import HOUR, MINUTE, format_instant
 from classifier.policy import Timeout
 from tests.builders import LocalQueueBuilder, job, local_queue, workload
@@ -34,11 +34,14 @@ class Wait:
         self.queue: LocalQueueBuilder | None = local_queue().running()
         self.timeout = timeout
         self.notice = notice
+        self.restart = False
+        self.unseen: Gap | None = None
 
     def read(self, now: int) -> Reading:
         timeout = None if self.timeout is None else Timeout(self.timeout, "default")
         queue = self.queue.done() if self.queue else None
-        return clock.read(self.workload.done(), self.job.done(), queue, timeout, now, self.notice)
+        rules = Rules(self.notice, self.restart)
+        return clock.read(self.workload.done(), self.job.done(), queue, timeout, now, rules, self.unseen)
 
     def look(self, now: int) -> Reading:
         reading = self.read(now)

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from classifier.clock import Reading, Standing, committed, parse_ledger, read, shown_deadline
+from classifier.clock import Reading, Rules, Standing, committed, parse_ledger, read, shown_deadline
 from classifier.instant import MAX_DURATION, MINUTE, SECOND, format_duration, instant_or_none
 from classifier.objects import Meta, Workload
-from classifier.policy import Policies, Timeout, timeout_of
+from classifier.policy import Policies, Timeout, restarts, timeout_of
 from classifier.report.fence import Fence, FenceState
 from classifier.report.phase import age
 from classifier.scope import why_never, why_not_ours
@@ -53,7 +53,7 @@ def deadline_of(owner: Meta, workload: Workload | None, policies: Policies, now:
     ledger = parse_ledger(owner)
     if workload is None:
         return Deadline(at=shown_deadline(owner), started_at=ledger.origin if ledger else None, timeout=timeout)
-    reading: Reading = read(workload, owner, policies.local_queue, timeout, now)
+    reading: Reading = read(workload, owner, policies.local_queue, timeout, now, Rules(restart=restarts(policies)))
     marker = committed(workload)
     foreign = why_not_ours(owner)
     exempt = why_never(workload) or (f"the job {foreign}" if foreign else "")

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from classifier import api
-from classifier.clock import committed
 from classifier.instant import format_instant
+from classifier.ledger import committed
 from classifier.objects import Condition, Workload
 from classifier.state.facts import Facts
 from classifier.state.observation import CauseKind, State

@@ -40,9 +40,8 @@ def test_without_a_policy_nothing_is_remembered_and_nothing_is_shown() -> None:
     [
         workload().condition(api.FINISHED, True),
         workload().metadata(deletionTimestamp=format_instant(T0)),
-        reserved(True).condition(api.ADMITTED, True),
     ],
-    ids=["finished", "being deleted", "running"],
+    ids=["finished", "being deleted"],
 )
 def test_a_wait_that_was_over_before_anybody_looked_is_not_remembered(over: WorkloadBuilder) -> None:
     wait = Wait()
@@ -115,10 +114,11 @@ def test_what_counts_as_a_start(builder: WorkloadBuilder, started: bool) -> None
 def test_a_missed_start_counts() -> None:
     wait = Wait()
     wait.look(T0)
-    wait.workload.condition(api.ADMITTED, False).evicted("Preempted")  # admitted and preempted between two looks
+    # Admitted and preempted between two looks.
+    wait.workload.condition(api.ADMITTED, False, at=T0 + HOUR).evicted("Preempted")
     reading = wait.look(T0 + DAY)
     assert reading.standing is Standing.STARTED
-    assert reading.ledger == Ledger(UID, T0, started=T0 + DAY)
+    assert reading.ledger == Ledger(UID, T0, started=T0 + HOUR - 1)
     assert not reading.due
 
 
@@ -138,7 +138,7 @@ def test_a_gang_that_has_started_is_not_bounded_again() -> None:
 def test_a_started_gang_that_a_person_paused_and_resumed_is_not_bounded_again() -> None:
     wait = Wait()
     wait.look(T0)
-    wait.workload.condition(api.ADMITTED, True)
+    wait.workload.condition(api.ADMITTED, True, at=T0 + MINUTE)
     wait.look(T0 + MINUTE)
     for now, active in ((HOUR, False), (2 * HOUR, True)):
         wait.workload.active(active)
@@ -323,7 +323,7 @@ def test_reactivation_into_a_stopped_queue_starts_a_new_attempt_that_stands_stil
     wait.timeout = HOUR
     wait.workload.active(True)
     reading = wait.look(T0 + HOUR)
-    assert reading.ledger == Ledger(UID, T0 + HOUR, attempt=2, paused=T0 + HOUR, queue="")
+    assert reading.ledger == Ledger(UID, T0 + HOUR, attempt=2, paused=T0 + HOUR, queue="gpu")
     assert reading.deadline == T0 + 2 * HOUR
     stopped(wait, False, T0 + 2 * HOUR)
     reading = wait.look(T0 + 2 * HOUR)

@@ -6,7 +6,18 @@ import pytest
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
 from classifier.instant import HOUR, MINUTE, format_instant
-from controller.decide import Action, Commit, Facts, Mirror, Rest, WriteOwner, WriteWorkload, dead_mirror, live_decision
+from controller.decide import (
+    Action,
+    Annotations,
+    Commit,
+    Facts,
+    Mirror,
+    Rest,
+    WriteOwner,
+    WriteWorkload,
+    dead_mirror,
+    live_decision,
+)
 from tests.builders import T0, job
 from tests.protocol import Cluster
 
@@ -323,7 +334,7 @@ def test_fifty_jobs_that_waited_for_days_are_each_ended_after_their_notice_and_n
 # --- pods of a group ------------------------------------------------------------------------------------------------
 
 
-def group_of(cluster: Cluster, *lagging: dict[str, str | None]) -> Facts:
+def group_of(cluster: Cluster, *lagging: Annotations) -> Facts:
     """The cluster's job as the group of two pods that show what it shows, each under its own uid, but for these."""
     facts = cluster.facts()
     members = []
@@ -335,8 +346,8 @@ def group_of(cluster: Cluster, *lagging: dict[str, str | None]) -> Facts:
         if ledger is not None:
             own = msgspec.structs.replace(ledger, uid=f"uid-of-pod-{number}")
             pod.annotate(api.ADMISSION_CLOCK, clock.format_ledger(own))
-        for key, value in (lagging[number] if number < len(lagging) else {}).items():
-            pod.annotate(key, value)
+        for key, lag in (lagging[number] if number < len(lagging) else {}).items():
+            pod.annotate(key, lag)
         members.append(pod.done())
     return msgspec.structs.replace(facts, members=tuple(members))
 
@@ -357,6 +368,7 @@ def test_a_group_is_written_while_one_pod_lags(key: str) -> None:
 def test_a_pod_with_the_ledger_of_another_pod_lags() -> None:
     cluster = waiting()
     copied = cluster.job.done().annotation(api.ADMISSION_CLOCK)
+    assert copied is not None
     action = cluster.decide(group_of(cluster, {}, {api.ADMISSION_CLOCK: copied})).action
     assert isinstance(action, WriteOwner)
     assert set(action.annotations) == {api.ADMISSION_CLOCK}
@@ -365,6 +377,7 @@ def test_a_pod_with_the_ledger_of_another_pod_lags() -> None:
 def test_a_group_is_mirrored_until_the_last_pod_says_so() -> None:
     cluster = committed()
     live = live_decision(cluster.workload.done())
+    assert live is not None
     assert cluster.decide(group_of(cluster)).action == Rest()
     assert cluster.decide(group_of(cluster, {}, dict.fromkeys(api.MIRROR_KEYS))).action == Mirror(live)
 
