@@ -15,6 +15,8 @@ from classifier.instant import format_instant
 from classifier.objects import LocalQueue, Meta, Workload
 from classifier.policy import Policies, Timeout, restarts, timeout_of
 from classifier.state.kinds import KindView
+from controller import cleanup
+from controller.cleanup import CommitCleanup, Delete, Plan, Rules
 
 #: Annotations to set; None removes one.
 Annotations = dict[str, str | None]
@@ -26,6 +28,7 @@ class Facts(msgspec.Struct, frozen=True):
     ``members`` are the pods of a pod group, which has no object of its own: ``owner`` is then the group as a whole
     (their ledgers merged into one), and what is written to the owner is written to each of them.
     ``unseen`` is a span nobody watched, for as long as the ledger is the one found when the watching began again.
+    ``requests`` names the ProvisioningRequests that exist for a Workload whose wait was ended.
     """
 
     workload: Workload
@@ -34,6 +37,7 @@ class Facts(msgspec.Struct, frozen=True):
     policies: Policies
     members: tuple[Meta, ...] = ()
     unseen: Gap | None = None
+    requests: tuple[str, ...] = ()
 
     @property
     def carriers(self) -> tuple[Meta, ...]:
@@ -46,12 +50,14 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 class Mode(msgspec.Struct, frozen=True):
-    """What the controller may do just now. ``not_before`` ends a recovery grace; the others as ``clock.Rules``."""
+    """What the controller may do just now. ``not_before`` ends a recovery grace; ``notice`` and ``hold`` are as in
+    ``clock.Rules``; without ``cleanup`` nothing is ever deleted."""
 
     enforce: bool
     not_before: int = 0
     notice: int | None = None
     hold: str = clock.HOLD
+    cleanup: Rules | None = None
 
 
 class WriteOwner(NamedTuple):
@@ -92,14 +98,17 @@ class Rest(NamedTuple):
     overdue: bool = False
 
 
-Action = WriteOwner | WriteWorkload | Commit | Mirror | Rest
+Action = WriteOwner | WriteWorkload | Commit | Mirror | CommitCleanup | Delete | Rest
 
 
 class Decision(NamedTuple):
+    """``kept`` says why a job whose wait was ended is not deleted although a policy asks for it."""
+
     action: Action
     reading: Reading
     timeout: Timeout | None = None
     warnings: tuple[str, ...] = ()
+    kept: str | None = None
 
 
 def deactivated_by_muster(workload: Workload) -> bool:
@@ -142,27 +151,54 @@ def decide(facts: Facts, now: int, mode: Mode) -> Decision:
         workload = _without(workload, api.COMMITTED, mode.hold)
     rules = clock.Rules(mode.notice, restarts(facts.policies), mode.hold)
     reading = clock.read(workload, owner, facts.queue, resolved.timeout, now, rules, facts.unseen)
-    action = _next(facts, reading, live, dead, now, mode)
-    return Decision(action, reading, resolved.timeout, resolved.warnings)
+    action = _written(facts, reading, live, dead)
+    if action is not None or live is None:
+        action = action or _waited(facts, reading, now, mode)
+        return Decision(action, reading, resolved.timeout, resolved.warnings)
+    action, plan = _ended(facts, live, now, mode)
+    return Decision(action, reading, resolved.timeout, resolved.warnings + plan.warnings, plan.kept)
 
 
-def _next(facts: Facts, reading: Reading, live: Marker | None, dead: Marker | None, now: int, mode: Mode) -> Action:
+def _written(facts: Facts, reading: Reading, live: Marker | None, dead: Marker | None) -> Action | None:
+    """What owner and Workload do not show yet, or show wrongly: the ledger first, a dead mirror last."""
     owner_changes = _owner_changes(facts, reading)
     if owner_changes:
         return WriteOwner(owner_changes, void=dead)
-    workload_changes = _workload_changes(facts.workload, reading, dead)
+    workload_changes = _workload_changes(facts.workload, reading, live, dead)
     if workload_changes:
         return WriteWorkload(workload_changes, void=dead)
     stale: Annotations = {}
     for owner in (facts.owner, *facts.members):
         stale |= dead_mirror(owner, live)
-    if stale:
-        return WriteOwner(stale, unmirror=True)
-    if live is not None:
-        mirrored = all(one.annotation(api.ADMISSION_OUTCOME_OF) == mirror_of(live) for one in facts.carriers)
-        if not mirrored and clock.settled(facts.workload) and facts.view.suspended(facts.owner):
-            return Mirror(live)
-        return Rest()
+    return WriteOwner(stale, unmirror=True) if stale else None
+
+
+def _ended(facts: Facts, live: Marker, now: int, mode: Mode) -> tuple[Action, Plan]:
+    """After the decision: its mirror, and once that is complete what becomes of the job."""
+    if any(one.annotation(api.ADMISSION_OUTCOME_OF) != mirror_of(live) for one in facts.carriers):
+        at_rest = clock.settled(facts.workload) and facts.view.suspended(facts.owner)
+        return Mirror(live) if at_rest else Rest(), Plan()
+    plan = cleanup.plan(facts, live, mode.cleanup, now, mode.notice)
+    changes = cleanup.amend(facts, live, plan)
+    if changes:
+        return WriteOwner(changes), plan
+    match cleanup.next_step(facts, live, plan, now):
+        case None:
+            return Rest(), plan
+        case cleanup.Withdraw():
+            return WriteWorkload({api.CLEANUP_COMMITTED: None}), plan
+        case cleanup.Wait(until):
+            return Rest(until), plan
+        case _ if not mode.enforce:
+            return Rest(), plan
+        case _ if now < mode.not_before:
+            return Rest(mode.not_before), plan
+        case step:
+            return step, plan
+
+
+def _waited(facts: Facts, reading: Reading, now: int, mode: Mode) -> Action:
+    """The decision, once it is due."""
     if not reading.due:
         waits = reading.standing is Standing.WAITING and reading.deadline is not None
         return Rest(max(reading.deadline or 0, reading.policy_at or 0) if waits else None)
@@ -190,10 +226,12 @@ def _bound(ledger: Ledger, owner: Meta) -> Ledger:
     return msgspec.structs.replace(ledger, uid=owner.uid)
 
 
-def _workload_changes(workload: Workload, reading: Reading, dead: Marker | None) -> Annotations:
+def _workload_changes(workload: Workload, reading: Reading, live: Marker | None, dead: Marker | None) -> Annotations:
     wanted = _deadline_change(workload, reading)
     if dead is not None:
         wanted[api.COMMITTED] = None
+    if live is None and workload.annotation(api.CLEANUP_COMMITTED) is not None:
+        wanted[api.CLEANUP_COMMITTED] = None
     return wanted
 
 

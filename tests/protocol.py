@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from classifier import api, clock
-from classifier.clock import Ledger
+from classifier.clock import Gap, Ledger
+from classifier.instant import format_instant
 from classifier.policy import Policies
 from classifier.scope import BOUNDED
+from controller.cleanup import CommitCleanup, Delete, Rules
 from controller.decide import (
     Action,
     Annotations,
@@ -26,7 +28,17 @@ from controller.decide import (
     live_decision,
     mirror_of,
 )
-from tests.builders import T0, Builder, LocalQueueBuilder, WorkloadBuilder, job, local_queue, namespace, workload
+from tests.builders import (
+    T0,
+    Builder,
+    LocalQueueBuilder,
+    WorkloadBuilder,
+    job,
+    local_queue,
+    namespace,
+    profile,
+    workload,
+)
 
 #: What one write takes, milliseconds.
 WRITE = 7
@@ -37,12 +49,25 @@ BOUND = 8
 class Cluster:
     """The objects, the time, and one policy (on the Namespace, so that it outlives queues)."""
 
-    def __init__(self, timeout: str | None = "30m", notice: int | None = None) -> None:
+    def __init__(
+        self,
+        timeout: str | None = "30m",
+        notice: int | None = None,
+        *,
+        cleanup: Rules | None = None,
+        ttl: str | None = None,
+    ) -> None:
         self.now = T0
         self.timeout = timeout
         self.notice = notice
+        self.cleanup = cleanup
+        self.ttl = ttl
+        #: ``spec.admission.requeue`` of the queue's profile.
+        self.requeue: str | None = None
+        self.unseen: Gap | None = None
         self.enforce = True
         self.not_before = 0
+        self.deleted = False
         self.job = job()
         self.workload: WorkloadBuilder = workload()
         self.queue: LocalQueueBuilder | None = local_queue().running()
@@ -64,8 +89,13 @@ class Cluster:
         policy = namespace()
         if self.timeout is not None:
             policy.annotate(api.ADMISSION_TIMEOUT, self.timeout)
-        policies = Policies(self.queue.done() if self.queue else None, namespace=policy.done())
-        return Facts(self.workload.done(), self.job.done(), BOUNDED["batch", "Job"], policies)
+        if self.ttl is not None:
+            policy.annotate(api.TTL_AFTER_TIMEOUT, self.ttl)
+        queue = self.queue.done() if self.queue else None
+        profiles = (profile().admission(requeue=self.requeue).done(),) if self.requeue else ()
+        policies = Policies(queue, profiles=profiles, namespace=policy.done())
+        view = BOUNDED["batch", "Job"]
+        return Facts(self.workload.done(), self.job.done(), view, policies, unseen=self.unseen)
 
     def ledger(self) -> Ledger | None:
         return clock.parse_ledger(self.job.done())
@@ -86,7 +116,8 @@ class Cluster:
     # --- the controller ---------------------------------------------------------------------------------------------
 
     def decide(self, facts: Facts | None = None) -> Decision:
-        return decide(facts or self.facts(), self.now, Mode(self.enforce, self.not_before, self.notice))
+        mode = Mode(self.enforce, self.not_before, self.notice, cleanup=self.cleanup)
+        return decide(facts or self.facts(), self.now, mode)
 
     def look(self, writes: int = BOUND) -> list[Action]:
         """Decide and act until there is nothing to write, or a crash after so many ``writes``."""
@@ -98,6 +129,8 @@ class Cluster:
                 return [*done, action]
             assert self.carry_out(action, facts)
             done.append(action)
+            if self.deleted:
+                return done
         assert writes < BOUND, f"no rest after {done}"
         return done
 
@@ -116,6 +149,12 @@ class Cluster:
                 if landed:
                     self.workload.active(False, api.CONTROLLER_MANAGER)
                 return landed
+            case CommitCleanup(_, at):
+                committed: Annotations = {api.CLEANUP_COMMITTED: format_instant(at)}
+                return self._patch(self.workload, facts.workload, committed, action, facts)
+            case Delete():
+                self.deleted = True
+                return True
             case Mirror(marker):
                 current = self.workload.done()
                 if live_decision(current) != marker or not clock.settled(current):

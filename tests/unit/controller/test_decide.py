@@ -6,6 +6,8 @@ import pytest
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
 from classifier.instant import HOUR, MINUTE, format_instant
+from classifier.names import workload_names
+from controller.cleanup import CommitCleanup, Delete, Rules
 from controller.decide import (
     Action,
     Annotations,
@@ -386,3 +388,71 @@ def test_a_dead_mirror_on_one_pod_is_taken_off() -> None:
     cluster = waiting()
     action = cluster.decide(group_of(cluster, {api.ADMISSION_OUTCOME_OF: "dead/1"})).action
     assert action == WriteOwner({api.ADMISSION_OUTCOME_OF: None}, unmirror=True)
+
+
+# --- cleanup --------------------------------------------------------------------------------------------------------
+
+RULES = Rules(minimum=10 * MINUTE)
+
+
+def ended(ttl: str = "1h") -> Cluster:
+    """A wait that was ended and mirrored, of a Job that is to be deleted so long after."""
+    cluster = Cluster(cleanup=RULES, ttl=ttl)
+    cluster.workload.label(api.JOB_UID, UID)
+    cluster.workload.metadata(name=next(iter(workload_names("train", UID, "Job", "batch"))))
+    cluster.look()
+    cluster.now = T0 + TIMEOUT
+    return cluster
+
+
+def test_cleanup_is_announced_committed_and_carried_out_one_write_at_a_time() -> None:
+    cluster = ended()
+    commit, mirror, announced, rest = cluster.look()
+    assert isinstance(commit, Commit)
+    assert mirror == Mirror(commit.marker)
+    assert isinstance(announced, WriteOwner)
+    delete_at = commit.marker.at + HOUR
+    assert announced.annotations[api.DELETE_AFTER] == format_instant(delete_at)
+    assert rest == Rest(delete_at)
+    cluster.now = delete_at
+    assert cluster.look() == [CommitCleanup(commit.marker, delete_at), Delete(commit.marker, delete_at)]
+    assert cluster.deleted
+
+
+def test_without_the_fence_or_in_a_grace_nothing_is_deleted() -> None:
+    cluster = ended()
+    cluster.look()
+    cluster.now += DAY
+    cluster.enforce = False
+    assert cluster.look() == [Rest()]
+    cluster.enforce, cluster.not_before = True, cluster.now + HOUR
+    assert cluster.look() == [Rest(cluster.not_before)]
+
+
+def test_a_cleanup_whose_policy_is_gone_is_withdrawn() -> None:
+    cluster = ended()
+    cluster.look()
+    cluster.workload.annotate(api.CLEANUP_COMMITTED, format_instant(cluster.now + HOUR))
+    cluster.touch(cluster.workload)
+    cluster.ttl = None
+    assert kinds(cluster.look()) == ["WriteOwner", "WriteWorkload", "Rest"]
+    assert cluster.workload.done().annotation(api.CLEANUP_COMMITTED) is None
+
+
+def test_a_reactivated_workload_does_not_keep_the_second_decision() -> None:
+    cluster = ended()
+    cluster.look()
+    cluster.workload.annotate(api.CLEANUP_COMMITTED, format_instant(cluster.now))
+    cluster.activate(True)
+    cluster.look()
+    assert cluster.workload.done().annotation(api.CLEANUP_COMMITTED) is None
+    assert mirror_keys(cluster) == set()
+
+
+def test_why_a_job_is_kept_is_handed_on() -> None:
+    cluster = ended()
+    cluster.workload.label(api.JOB_UID, "another")
+    cluster.look()
+    kept = cluster.decide().kept
+    assert kept is not None
+    assert "names another job" in kept
