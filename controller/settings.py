@@ -136,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--gitops-keys",
         default="",
-        help="labels and annotations, KEY or KEY=VALUE with commas between, of jobs that would come back: never deleted",
+        help="labels and annotations, KEY or KEY=VALUE with commas between, of jobs that are never deleted",
     )
     add("--rate", default="50", help="writes per second, on average; 0: unlimited")
     add("--burst", default="100", help="writes that may go at once")

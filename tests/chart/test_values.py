@@ -56,7 +56,14 @@ def test_nonsense_is_refused_by_name(path: str, value: Any) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["cleanup.gitOpsKeys", "webhook.kinds", "kueue.config", "kueue.config.name", "kueue.config.namespace", "autoscaler.statusConfigMap"],
+    [
+        "cleanup.gitOpsKeys",
+        "webhook.kinds",
+        "kueue.config",
+        "kueue.config.name",
+        "kueue.config.namespace",
+        "autoscaler.statusConfigMap",
+    ],
 )
 def test_what_an_earlier_release_did_not_have_is_missed_by_name(path: str) -> None:
     """``helm upgrade --reuse-values`` leaves out what the chart has gained: never webhooks without a kind."""
