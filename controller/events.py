@@ -10,7 +10,7 @@ from typing import Any
 from classifier import api
 from classifier.clock import Marker
 from classifier.instant import format_micro
-from classifier.objects import CapacityProfile, Meta, Workload
+from classifier.objects import CapacityProfile, Meta, PodGroup, Workload
 
 #: events.k8s.io/v1 limits: a note is at most 1 kB, a name an object's name.
 MAX_NOTE = 1024
@@ -22,8 +22,9 @@ def timed_out(
     owner: Meta, owner_resource: api.Resource, workload: Workload, marker: Marker, note: str, identity: str
 ) -> dict[str, Any]:
     """The Event to create. A second creation of it is refused with 409, which is what makes it happen once."""
-    # Cut to what a name may hold; no part of one may end in a hyphen or be empty.
-    stem = owner.name[:200].rstrip("-.")
+    # Cut to what a name may hold; no part of one may end in a hyphen or be empty. A group's Workload is named like it,
+    # and another pod may stand for it next time.
+    stem = (workload if isinstance(owner, PodGroup) else owner).name[:200].rstrip("-.")
     # The time too: who loses the ledger begins to count attempts anew.
     digest = hashlib.sha256(f"{marker.uid}/{marker.attempt}/{marker.at}".encode()).hexdigest()[:16]
     return {
@@ -38,6 +39,46 @@ def timed_out(
         "action": "EndWait",
         "note": _cut(note),
         "regarding": _reference(owner, owner_resource),
+        "related": _reference(workload, api.WORKLOADS),
+    }
+
+
+def deleted(owner: Meta, resource: api.Resource, workload: Workload, at: int, identity: str) -> dict[str, Any]:
+    """The Event that a job whose wait was ended goes now; ``at`` (ms) is when that was decided."""
+    note = f"deleted by Muster: its admission timed out, and the policy {api.TTL_AFTER_TIMEOUT} has run out"
+    return _of_cleanup(owner, resource, workload, api.EVENT_DELETED, note, at, identity)
+
+
+def kept(
+    owner: Meta, resource: api.Resource, workload: Workload, marker: Marker, reason: str, identity: str
+) -> dict[str, Any]:
+    """The Event that a job whose wait was ended stays although a policy asks for its deletion."""
+    note = f"not deleted by Muster: {reason}"
+    return _of_cleanup(owner, resource, workload, api.EVENT_KEPT, note, marker.at, identity)
+
+
+def _of_cleanup(
+    owner: Meta,
+    resource: api.Resource,
+    workload: Workload,
+    reason: str,
+    note: str,
+    at: int,
+    identity: str,
+) -> dict[str, Any]:
+    digest = hashlib.sha256(f"{workload.uid}/{at}/{note}".encode()).hexdigest()[:16]
+    return {
+        "apiVersion": api.EVENTS.api_version,
+        "kind": api.EVENTS.kind,
+        "metadata": {"name": f"{workload.name[:200].rstrip('-.')}.{digest}", "namespace": owner.namespace},
+        "eventTime": format_micro(at),
+        "reportingController": f"{api.PREFIX}controller",
+        "reportingInstance": (identity or "controller")[:128],
+        "type": "Normal",
+        "reason": reason,
+        "action": "CleanUp",
+        "note": _cut(note),
+        "regarding": _reference(owner, resource),
         "related": _reference(workload, api.WORKLOADS),
     }
 

@@ -1,0 +1,201 @@
+"""Carries out the two steps of a cleanup, each guarded, the second one on the very copies that were seen at rest.
+
+What ``controller.cleanup`` decided is looked at once more before anything is deleted: the Workload as it is now, and
+the pods of the job, for a person may have let it go by hand. An owner that moved since answers 409, and is decided on
+again.
+"""
+
+import logging
+from typing import Any, Final
+
+import msgspec
+
+from classifier import api, clock
+from classifier.clock import Marker
+from classifier.cluster.client import ApiError, Unreachable
+from classifier.instant import HOUR, SECOND, format_instant, instant_or_none
+from classifier.objects import Meta, Pod, Workload
+from classifier.state.kinds import KindView
+from classifier.state.kinds.pod import finished, gated
+from classifier.state.settings import Settings as StateSettings
+from controller import cleanup, events
+from controller.act import API, Writer
+from controller.bucket import TokenBucket
+from controller.cleanup import CommitCleanup, Delete
+from controller.decide import Facts, live_decision
+from controller.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+#: After these, ms, what could not be deleted is looked at again: its pods still end, or it ran and is kept.
+SOON: Final = 10 * SECOND
+LATER: Final = HOUR
+#: A Workload that Kueue writes while its pods go is read again so often.
+_TRIES: Final = 5
+#: Events about cleanups, a second on average and at once; more are dropped.
+_EVENTS: Final = (5.0, 25)
+
+
+class _Pods(msgspec.Struct):
+    items: list[Pod]
+
+
+class Remover:
+    """The only place of the controller that deletes. Both steps answer how long (ms) to leave the Workload alone."""
+
+    def __init__(self, writer: Writer, metrics: Metrics, identity: str) -> None:
+        self._writer = writer
+        self._metrics = metrics
+        self._identity = identity
+        self._events = TokenBucket(*_EVENTS)
+        #: By Workload, what was said about a job that is kept, and the decision after which one ran by hand.
+        self._kept: dict[str, tuple[Marker, str]] = {}
+        self._ran: dict[str, tuple[Marker, str]] = {}
+
+    async def commit(self, facts: Facts, action: CommitCleanup) -> int | None:
+        """The first step: say on the Workload that its owner will be deleted."""
+        pause = await self._pods_forbid(facts, action.marker)
+        if pause is not None:
+            return pause
+        await self._writer.annotate_workload(facts.workload, {api.CLEANUP_COMMITTED: format_instant(action.at)})
+        log.info("to be deleted", extra={"workload": facts.workload.key, "job": facts.owner.key})
+        return None
+
+    async def delete(self, facts: Facts, action: Delete) -> int | None:
+        """The second step; None also where there is nothing left to do."""
+        await self._writer.turn()
+        current = await self._writer.read_workload(facts.workload)
+        if current is None:
+            return None
+        if not _stands(current, action) or cleanup.unproven(msgspec.structs.replace(facts, workload=current)):
+            return SOON
+        pause = await self._pods_forbid(facts, action.marker)
+        if pause is not None:
+            if pause == LATER:
+                await self._writer.annotate_workload(current, {api.CLEANUP_COMMITTED: None})
+            return pause
+        await self._tell(events.deleted(facts.owner, _resource(facts), current, action.at, self._identity))
+        if facts.members:
+            for pod in facts.members:
+                if pod.metadata.deletion_timestamp is None:
+                    await self._delete(api.PODS, pod)
+            await self._delete_workload(current, action)
+        elif facts.owner.uid == current.uid:
+            await self._delete(api.WORKLOADS, current)
+        else:
+            await self._delete(facts.view.resource, facts.owner, turn=False)
+        log.info(
+            "deleted: its time after the end of its wait is over",
+            extra={"job": facts.owner.key, "kind": facts.view.resource.kind, "workload": current.key},
+        )
+        return None
+
+    async def looked_at(self, key: str, facts: Facts, kept: str | None) -> None:
+        """Say once that, and why, a job is not deleted although a policy asks for it."""
+        live = live_decision(facts.workload)
+        ran, what = self._ran.get(key, (None, None))
+        kept = what if kept is None and ran == live else kept
+        if kept is None or live is None:
+            self._kept.pop(key, None)
+        elif self._kept.get(key) != (live, kept):
+            self._kept[key] = live, kept
+            self._metrics.cleanups.labels("skipped").inc()
+            log.info("not deleted", extra={"workload": key, "job": facts.owner.key, "reason": kept})
+            await self._tell(events.kept(facts.owner, _resource(facts), facts.workload, live, kept, self._identity))
+
+    def workload_changed(self, key: str, old: Workload | None, new: Workload | None) -> None:
+        """Count what is gone: also what a lost answer, or another replica, has deleted."""
+        if new is None and old is not None and live_decision(old) and cleanup.cleanup_committed(old) is not None:
+            self._metrics.cleanups.labels("deleted").inc()
+
+    def forget(self, key: str) -> None:
+        self._kept.pop(key, None)
+        self._ran.pop(key, None)
+
+    # --- looks ------------------------------------------------------------------------------------------------
+
+    async def _pods_forbid(self, facts: Facts, marker: Marker) -> int | None:
+        """How long to leave a job alone for its pods' sake: some may still run, or some ran after the decision."""
+        if facts.view.gates_pods or facts.owner.uid == facts.workload.uid:
+            return None  # its pods are what was decided on, or it has none
+        key = facts.workload.key
+        if self._ran.get(key, (None, ""))[0] == marker:
+            return LATER
+        for pod in await self._pods_of(facts.view, facts.owner):
+            if not finished(pod) and not gated(pod):
+                return SOON
+            # Whole seconds, cut off: in doubt it came after.
+            created = instant_or_none(pod.metadata.creation_timestamp)
+            if finished(pod) and (created is None or created + SECOND > marker.at):
+                self._ran[key] = marker, f"pod {pod.name} ran after its wait was ended"
+                return LATER
+        return None
+
+    async def _pods_of(self, view: KindView, owner: Meta) -> list[Pod]:
+        found: dict[str, Pod] = {}
+        for labels in view.pods(owner, StateSettings()):
+            selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+            path = api.PODS.path(owner.namespace)
+            body = await self._writer.send("GET", path, channel=API, params={"labelSelector": selector})
+            found |= {pod.uid: pod for pod in msgspec.json.decode(body, type=_Pods).items}
+        return list(found.values())
+
+    # --- requests ---------------------------------------------------------------------------------------------
+
+    async def _delete(self, resource: api.Resource, obj: Meta, *, turn: bool = True) -> None:
+        """Only this very object, as it was seen. Who is gone already is no failure."""
+        if not obj.uid or not obj.metadata.resource_version:
+            raise ValueError(f"{resource.kind} {obj.key} was read without uid or resourceVersion")
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": obj.uid, "resourceVersion": obj.metadata.resource_version},
+            "propagationPolicy": "Background",
+        }
+        try:
+            await self._writer.send("DELETE", resource.path(obj.namespace, obj.name), options, channel=API, turn=turn)
+        except ApiError as error:
+            if not error.missing:
+                raise
+
+    async def _delete_workload(self, workload: Workload, action: Delete) -> None:
+        """That of a group, which Kueue may write while its pods go; gone with them where garbage collection was quick.
+
+        Each time only the very copy on which the decision stands.
+        """
+        for left in reversed(range(_TRIES)):
+            current = await self._writer.read_workload(workload)
+            if current is None or current.uid != workload.uid or not _stands(current, action):
+                return
+            try:
+                await self._delete(api.WORKLOADS, current)
+            except ApiError as error:
+                if not error.conflict or not left:
+                    raise
+            else:
+                return
+
+    async def _tell(self, event: dict[str, Any]) -> None:
+        """If there is room for it; the object that it is about says the same."""
+        if not self._events.ready:
+            return
+        await self._events.take()
+        path = api.EVENTS.path(event["metadata"]["namespace"])
+        try:
+            await self._writer.send("POST", path, event, channel=API, turn=False)
+        except (ApiError, Unreachable) as error:
+            log.debug("an event of a cleanup is dropped", extra={"cause": str(error)})
+
+
+def _stands(workload: Workload, action: Delete) -> bool:
+    """Whether both decisions stand on this copy, and nothing of it can be admitted."""
+    return (
+        live_decision(workload) == action.marker
+        and clock.settled(workload)
+        and cleanup.cleanup_committed(workload) == action.at
+    )
+
+
+def _resource(facts: Facts) -> api.Resource:
+    """What the events are about: of a group its first pod."""
+    return api.PODS if facts.members else facts.view.resource
