@@ -1,6 +1,7 @@
 """One cluster for a whole run, one namespace and one set of queues for each test.
 
-A second one has every kind of job, and the operators that run here; the tests that use it come last.
+A second one has every kind of job, and the operators that run here; the tests that use it come last. Two processes
+(``-n 2 --dist loadgroup``) share out the clusters, never the tests of one.
 
 All async tests and fixtures here share one event loop, the session's: the cluster's connections belong to it. A fixture
 of a scenario therefore says ``@pytest_asyncio.fixture(loop_scope="session")``.
@@ -45,8 +46,19 @@ _CLUSTERS: Final = pytest.StashKey[list[Cluster]]()
 _numbers: Final = itertools.count(1)
 
 
+def _ground(item: pytest.Item) -> str:
+    """What a scenario stands on: with ``--dist loadgroup`` those on one cluster stay together in one process."""
+    names = getattr(item, "fixturenames", ())
+    if any(name in names for name in LAST):
+        return "every_kind"
+    if "own_cluster" in names:
+        return f"{item.path.stem}-own"
+    return "shared" if "cluster" in names else item.path.stem
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every scenario runs in the session's event loop; only the first waits for the build.
+    """Every scenario runs in the session's event loop; only the first on each ground waits for a start, or the build.
 
     Files that use the second cluster come last, so that it is there no longer than it must, and without Muster first.
     """
@@ -55,13 +67,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         rank = sum(name in getattr(item, "fixturenames", ()) for name in LAST)
         ranks[item.path] = max(rank, ranks.get(item.path, 0))
     items.sort(key=lambda item: ranks[item.path])
-    mine = [item for item in items if HERE in item.path.parents]
-    for item in mine:
+    started: set[str] = set()
+    for item in items:
+        if HERE not in item.path.parents:
+            continue
         item.add_marker(pytest.mark.e2e)
         if pytest_asyncio.is_async_test(item):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-    if mine and not mine[0].get_closest_marker("timeout"):
-        mine[0].add_marker(pytest.mark.timeout(FIRST_START))
+        ground = _ground(item)
+        item.add_marker(pytest.mark.xdist_group(ground))
+        if ground not in started and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(FIRST_START))
+        started.add(ground)
 
 
 @pytest.hookimpl(wrapper=True)
