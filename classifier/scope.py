@@ -1,10 +1,12 @@
 """Whose job Muster judges, stamps and bounds, and whose it never touches (design §3, "Whose wait is bounded"). Pure."""
 
-from typing import Final
+from typing import Final, NamedTuple
+
+import msgspec
 
 from classifier import api
 from classifier.objects import Meta, OwnerReference, Pod, PodGroup, Workload
-from classifier.state.kinds import KINDS, KindView, parent_of, view_for
+from classifier.state.kinds import KINDS, KindView, alone, parent_of, podgroup, view_for
 from classifier.state.kinds.podgroup import SUSPENDING_PARENT
 
 #: The kinds preflight judges and the webhook is asked about: all that can be explained, and people's own Workloads.
@@ -13,13 +15,49 @@ JUDGED: Final[dict[api.Resource, type[Meta]]] = {
     api.WORKLOADS: Workload,
 }
 
-#: The kinds whose wait is bounded so far.
-BOUNDED: Final = {key: KINDS[key] for key in (("batch", "Job"),)}
+#: Group and kind, as owner references name them.
+GroupKind = tuple[str, str]
+#: A group of pods, which is no object of its own: its Workload bears its name.
+POD_GROUP: Final[GroupKind] = ("", "PodGroup")
+#: A Workload that a person made, and no job owns.
+ALONE: Final[GroupKind] = (api.KUEUE_GROUP, api.WORKLOADS.kind)
+#: They cannot be stopped as a whole, or would make what was ended anew: judged and reported, never bounded.
+REPORT_ONLY: Final[frozenset[GroupKind]] = frozenset({("leaderworkerset.x-k8s.io", "LeaderWorkerSet")})
+
+#: The kinds whose wait is bounded.
+BOUNDED: Final[dict[GroupKind, KindView]] = {
+    **{kind: view for kind, view in KINDS.items() if kind not in REPORT_ONLY},
+    POD_GROUP: msgspec.structs.replace(podgroup.VIEW, suspended=podgroup.at_rest),
+}
 
 
-def bounded_view(owner: OwnerReference | None) -> KindView | None:
-    """The view of the kind an owner reference names, if jobs of that kind are bounded."""
-    return BOUNDED.get((owner.group, owner.kind)) if owner else None
+class Holder(NamedTuple):
+    """What a Workload stands for: the object that carries the ledger of its wait, and the mirror of its end.
+
+    ``uid`` is empty for a group of pods.
+    """
+
+    kind: GroupKind
+    name: str
+    uid: str
+
+
+def holder_of(workload: Workload) -> Holder | None:
+    """What a Workload stands for, be it bounded or not; the Workload itself where nothing owns it."""
+    owner = workload.controller
+    if owner is not None:
+        return Holder((owner.group, owner.kind), owner.name, owner.uid)
+    if workload.annotation(api.GROUP_WORKLOAD) == "true":
+        return Holder(POD_GROUP, workload.name, "")
+    if not workload.metadata.owner_references and workload.label(api.JOB_UID) is None:
+        # Kueue ends one that lost its job: only its label tells it from a person's own.
+        return Holder(ALONE, workload.name, workload.uid)
+    return None
+
+
+def bounded_view(kind: GroupKind, *, ownerless: bool = False) -> KindView | None:
+    """The view of a kind, if what is of it is bounded. ``ownerless``: people's own Workloads are."""
+    return alone.VIEW if ownerless and kind == ALONE else BOUNDED.get(kind)
 
 
 def owner_of(workload: Workload) -> OwnerReference | None:
@@ -31,12 +69,13 @@ def why_not_ours(job: Meta) -> str | None:
     """Why a job is never judged, stamped or bounded, to be read after its name; None if nothing speaks against it."""
     if job.metadata.deletion_timestamp is not None:
         return "is being deleted"
-    parent = _whole(job)
-    if parent is not None:
-        return f"is part of {parent.kind}/{parent.name}"
-    kind = job.annotation(SUSPENDING_PARENT) if isinstance(job, Pod | PodGroup) else None
-    if kind:
-        return f"is part of a {kind}"
+    for one in job.pods or (job,) if isinstance(job, PodGroup) else (job,):
+        parent = _whole(one)
+        if parent is not None:
+            return f"is part of {parent.kind}/{parent.name}"
+        kind = one.annotation(SUSPENDING_PARENT) if isinstance(one, Pod | PodGroup) else None
+        if kind:
+            return f"is part of a {kind}"
     if isinstance(job, Workload) and job.label(api.JOB_UID) is not None:
         return "is Kueue's own, made of a job"
     if job.label(api.MULTIKUEUE_ORIGIN) is not None:
@@ -67,15 +106,18 @@ def _whole(job: Meta) -> OwnerReference | None:
     return job.controller if isinstance(job, Pod | PodGroup) else parent_of(job)
 
 
-def why_never(workload: Workload) -> str | None:
-    """Why a Workload's wait is not bounded, as far as the Workload alone tells; None if nothing speaks against it."""
+def why_never(workload: Workload, *, ownerless: bool = False) -> str | None:
+    """Why a Workload's wait is not bounded, as far as the Workload alone tells; None if nothing speaks against it.
+
+    ``ownerless``: Workloads that people made are bounded too.
+    """
     if workload.label(api.MULTIKUEUE_ORIGIN) is not None:
         return "it is the copy of a Workload on a MultiKueue manager, which bounds it there"
     if workload.annotation(api.SLICE_REPLACEMENT_FOR) is not None:
         return "it is a scale-up slice of an elastic job that runs already"
-    owner = owner_of(workload)
-    if owner is None:
+    holder = holder_of(workload)
+    if holder is None or (holder.kind == ALONE and not ownerless):
         return "it has no controller owner"
-    if bounded_view(owner) is None:
-        return f"Muster does not bound jobs of kind {owner.kind}"
+    if bounded_view(holder.kind, ownerless=ownerless) is None:
+        return f"Muster does not bound jobs of kind {holder.kind[1]}"
     return None

@@ -6,7 +6,8 @@ A conflict, or an answer that never came, is no failure here: the object is read
 
 import logging
 import time
-from typing import Any, Final
+from collections.abc import Callable, Collection
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -16,12 +17,17 @@ from classifier.cluster.reflector import Reflector
 from classifier.instant import format_instant
 from classifier.objects import Meta, Workload
 from classifier.report.message import timed_out_message
-from classifier.state.kinds import KindView
+from classifier.scope import GroupKind
+from classifier.state.kinds import KindView, alone
 from controller import events
 from controller.bucket import TokenBucket
-from controller.decide import Annotations, Commit, Facts, Mirror, live_decision, mirror_of
+from controller.decide import Annotations, Commit, Facts, Mirror, dead_mirror, live_decision, mirror_of
+from controller.election import NotLeading
+from controller.groups import Owned, addressed, workload_name
 from controller.metrics import Metrics
 from controller.outage import Outage
+
+T = TypeVar("T", bound=Meta)
 
 log = logging.getLogger(__name__)
 
@@ -42,11 +48,12 @@ class Writer:
         self,
         client: Client,
         workloads: Reflector[Workload],
-        owners: dict[tuple[str, str], Reflector[Meta]],
+        owners: dict[GroupKind, Reflector[Any]],
         bucket: TokenBucket,
         outage: Outage,
         metrics: Metrics,
         identity: str,
+        leading: Callable[[], bool] = lambda: True,
     ) -> None:
         self._client = client
         self._workloads = workloads
@@ -55,6 +62,7 @@ class Writer:
         self._outage = outage
         self._metrics = metrics
         self._identity = identity
+        self._leading = leading
         #: Events the server refused, by the Workload of their decision.
         self._untold: dict[str, dict[str, Any]] = {}
 
@@ -108,7 +116,8 @@ class Writer:
             at=marker.at,
             waited=marker.at - ledger.origin if ledger else None,
         )
-        resource = facts.view.resource
+        # Of a group its first pod is told of: there is one event a decision.
+        resource = api.PODS if facts.members else facts.view.resource
         event = events.timed_out(owner, resource, current, marker, message, self._identity)
         try:
             await self._tell(event)
@@ -118,9 +127,11 @@ class Writer:
             # Refused, perhaps for long: the job's own word does not wait for the event, which is told later.
             log.warning("the event is refused", extra={"job": owner.key, "cause": str(error)})
             self._untold[current.key] = event
-        await self.annotate_owner(
-            facts.view,
-            owner,
+        if facts.view is alone.VIEW:
+            # It says so itself, and the copy in hand may be the older one.
+            owner = current
+        await self.annotate(
+            Owned(facts.view, owner, facts.members),
             {
                 api.ADMISSION_OUTCOME: api.OUTCOME_TIMED_OUT,
                 api.ADMISSION_OUTCOME_OF: mirror_of(marker),
@@ -143,45 +154,75 @@ class Writer:
 
     async def _tell(self, event: dict[str, Any]) -> None:
         try:
-            await self._send("POST", api.EVENTS.path(event["metadata"]["namespace"]), event, channel=API)
+            await self.send("POST", api.EVENTS.path(event["metadata"]["namespace"]), event, channel=API)
         except ApiError as error:
             # Somebody, most likely an earlier life of ours, has told it already.
             if not error.conflict:
                 raise
 
-    async def mirrors_live_decision(self, owner: Meta) -> bool:
-        """Whether the server still has the decision that an owner mirrors: the look before a mirror is taken off."""
-        params = {"labelSelector": f"{api.JOB_UID}={owner.uid}"}
-        body = await self._send("GET", api.WORKLOADS.path(owner.namespace), channel=API, params=params)
-        found = (live_decision(workload) for workload in msgspec.json.decode(body, type=_Workloads).items)
-        return owner.annotation(api.ADMISSION_OUTCOME_OF) in {mirror_of(marker) for marker in found if marker}
+    async def live_decisions(self, owned: Owned) -> set[str]:
+        """The decisions on Workloads of an owner as the server has them, as a mirror names them: the look before one
+        is taken off."""
+        namespace, name = owned.owner.namespace, workload_name(owned)
+        if name is not None:
+            found = await self._get(api.WORKLOADS.path(namespace, name), Workload)
+            workloads = [] if found is None else [found]
+        else:
+            params = {"labelSelector": f"{api.JOB_UID}={owned.owner.uid}"}
+            body = await self.send("GET", api.WORKLOADS.path(namespace), channel=API, params=params)
+            workloads = msgspec.json.decode(body, type=_Workloads).items
+        return {mirror_of(marker) for workload in workloads if (marker := live_decision(workload))}
+
+    async def _get(self, path: str, type_: type[T]) -> T | None:
+        try:
+            body = await self.send("GET", path, channel=API)
+        except ApiError as error:
+            if error.missing:
+                return None
+            raise
+        return msgspec.json.decode(body, type=type_)
 
     async def read_workload(self, workload: Workload) -> Workload | None:
         """The Workload as it is now, trimmed and cached like a watch copy; None if it is gone."""
         try:
-            body = await self._send("GET", api.WORKLOADS.path(workload.namespace, workload.name), channel=API)
+            body = await self.send("GET", api.WORKLOADS.path(workload.namespace, workload.name), channel=API)
         except ApiError as error:
             if error.missing:
                 return None
             raise
         return self._workloads.put(body)
 
-    async def read_owner(self, view: KindView, namespace: str, name: str) -> Meta | None:
-        """The owner as it is now, cached like a watch copy; None if it is gone."""
+    async def read_owner(self, kind: GroupKind, namespace: str, name: str) -> None:
+        """Take the owner in as it is now, like a watch copy; not what the watch would never tell of."""
+        reflector = self._owners[kind]
+        if reflector.refused is not None:
+            return
         try:
-            body = await self._send("GET", view.resource.path(namespace, name), channel=API)
+            body = await self.send("GET", reflector.path(name, namespace), channel=API)
         except ApiError as error:
-            if error.missing:
-                return None
-            raise
-        return self._reflector_of(view).put(body)
+            if not error.missing:
+                raise
+        else:
+            pod = kind == (api.PODS.group, api.PODS.kind)
+            if not pod or msgspec.json.decode(body, type=Meta).label(api.MANAGED) == "true":
+                reflector.put(body)
 
-    async def annotate_owner(self, view: KindView, owner: Meta, annotations: Annotations) -> None:
-        body = {"metadata": {"annotations": annotations}}
-        await self._patch(view.resource, owner, body, self._reflector_of(view), API)
+    async def annotate(self, owned: Owned, annotations: Annotations) -> None:
+        """Write to the owner; of a group to every pod that does not say it yet, one after the other."""
+        for part in owned.carriers:
+            await self._annotate_part(owned.view, part, addressed(annotations, part) if owned.members else annotations)
 
-    def _reflector_of(self, view: KindView) -> Reflector[Meta]:
-        return self._owners[view.resource.group, view.resource.kind]
+    async def unmirror(self, owned: Owned, live: Collection[str]) -> None:
+        """Take off every mirror that copies none of the live decisions."""
+        for part in owned.carriers:
+            if part.annotation(api.ADMISSION_OUTCOME_OF) not in live:
+                await self._annotate_part(owned.view, part, dead_mirror(part, None))
+
+    async def _annotate_part(self, view: KindView, part: Meta, annotations: Annotations) -> None:
+        if annotations:
+            resource = view.resource
+            body = {"metadata": {"annotations": annotations}}
+            await self._patch(resource, part, body, self._owners[resource.group, resource.kind], API)
 
     async def _patch_workload(
         self, workload: Workload, body: dict[str, Any], *, dry_run: bool = False, turn: bool = True
@@ -204,13 +245,13 @@ class Writer:
             raise ValueError(f"{resource.kind} {obj.key} was read without a resourceVersion")
         guarded = {**body, "metadata": {**body["metadata"], "resourceVersion": obj.metadata.resource_version}}
         params = {"fieldManager": api.CONTROLLER_MANAGER} | ({"dryRun": "All"} if dry_run else {})
-        answer = await self._send(
+        answer = await self.send(
             "PATCH", resource.path(obj.namespace, obj.name), guarded, channel=channel, params=params, turn=turn
         )
         if not dry_run:
             reflector.put(answer)
 
-    async def _send(
+    async def send(
         self,
         method: str,
         path: str,
@@ -222,6 +263,9 @@ class Writer:
     ) -> bytes:
         if turn and method != "GET":
             await self.turn()
+        if method != "GET" and not self._leading():
+            # The last moment: this process may have been stopped since it decided, and another one leads by now.
+            raise NotLeading(f"{method} {path}")
         content_type = MERGE_PATCH if method == "PATCH" else JSON
         sent = time.monotonic()
         try:

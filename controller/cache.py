@@ -6,90 +6,33 @@ Every change ends in a Workload's key handed to ``touch``; nothing here decides 
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-import msgspec
-
-from classifier import api, scope
+from classifier import api, clock, scope
 from classifier.cluster.client import Client
 from classifier.cluster.following import Following
+from classifier.cluster.kept import ASK_AGAIN, tells_the_same
 from classifier.cluster.reflector import Reflector
-from classifier.objects import (
-    CapacityProfile,
-    ClusterQueue,
-    LocalQueue,
-    ManagedField,
-    Meta,
-    Namespace,
-    OwnerReference,
-    Workload,
-)
+from classifier.objects import CapacityProfile, ClusterQueue, LocalQueue, Meta, Namespace, Pod, Workload
 from classifier.policy import Policies, profiles_for
-from classifier.scope import BOUNDED, bounded_view
-from controller.shapes import Shapes, Waiting
-from controller.waiting import waits
+from classifier.scope import ALONE, BOUNDED, POD_GROUP, GroupKind
+from classifier.state.kinds.podgroup import group_name
+from controller.groups import Owned, group_of
+from controller.shapes import Shapes
+from controller.trim import trim_owner, trim_pod, trim_workload
 
 K = TypeVar("K", bound=Hashable)
 
-#: Annotations of other domains the decisions read.
-_KEPT = frozenset({api.ADMISSION_GATED_BY, api.SLICE_REPLACEMENT_FOR})
-#: What is read of an owner's spec: whether it is suspended or gated, and who runs it and where.
-_SPEC = frozenset({"suspend", "run_policy", "managed_by", "scheduling_gates", "runtime_ref", "cluster_selector"})
-_POLICY_KEYS = (api.ADMISSION_TIMEOUT, api.MAX_ADMISSION_TIMEOUT)
+_POLICY_KEYS = (api.ADMISSION_TIMEOUT, api.MAX_ADMISSION_TIMEOUT, api.TTL_AFTER_TIMEOUT)
+_JOB: Final = (api.JOBS.group, api.JOBS.kind)
+_POD: Final = (api.PODS.group, api.PODS.kind)
 
 
 class OwnerKey(NamedTuple):
-    """Names an owner; the kind with its group, as in ``BOUNDED``."""
+    """Names an owner, a group of pods by its name; the kind with its group, as in ``BOUNDED``."""
 
-    kind: tuple[str, str]
+    kind: GroupKind
     key: str
-
-
-def _owning_active(fields: Iterable[ManagedField]) -> list[ManagedField]:
-    """The entries that speak of ``spec.active``; copied, since a Raw keeps the whole page alive it was cut from."""
-    return [
-        msgspec.structs.replace(field, fields_v1=field.fields_v1.copy())
-        for field in fields
-        if field.fields_v1 is not None and b'"f:active"' in bytes(field.fields_v1)
-    ]
-
-
-def _trim(obj: Any) -> Any:
-    """Keep our annotations and the few others we read; drop labels nobody reads and foreign managedFields."""
-    meta = obj.metadata
-    kept = {k: v for k, v in (meta.annotations or {}).items() if k.startswith(api.PREFIX) or k in _KEPT}
-    fields = _owning_active(meta.managed_fields or ()) if api.COMMITTED in kept else []
-    labels = {k: v for k, v in (meta.labels or {}).items() if k == api.MULTIKUEUE_ORIGIN}
-    obj.metadata = msgspec.structs.replace(
-        meta,
-        annotations=kept or None,
-        labels=labels or None,
-        # A Raw keeps the whole page alive that it was cut from: copy the few bytes we need.
-        managed_fields=[msgspec.structs.replace(f, fields_v1=f.fields_v1.copy()) for f in fields if f.fields_v1]
-        or None,
-    )
-    return obj
-
-
-def trim_owner(obj: Any) -> Any:
-    """An owner without its pods' templates: only its metadata and whether it is suspended matter here."""
-    spec = getattr(obj, "spec", None)
-    if spec is not None:
-        kept = {field: getattr(spec, field) for field in spec.__struct_fields__ if field in _SPEC}
-        obj.spec = type(spec)(**kept)
-    return _trim(obj)
-
-
-def trim_workload(workload: Workload, shapes: Shapes) -> Workload:
-    """Of what waits the shape of its podsets is kept, of all others nothing of them."""
-    spec = workload.spec
-    if spec is not None and spec.pod_sets is not None:
-        if waits(workload):
-            shape = shapes.of(spec.pod_sets)
-            workload = Waiting(metadata=workload.metadata, spec=spec, status=workload.status, shape=shape)
-        spec.pod_sets = None
-    trimmed: Workload = _trim(workload)
-    return trimmed
 
 
 def _policy_text(obj: Meta | None) -> tuple[str | None, ...]:
@@ -111,7 +54,11 @@ class _Index(dict[K, set[str]]):
 
 
 class Cache:
-    """The reflectors and their indexes. ``touch(workload_key)`` is called for all a change concerns."""
+    """The reflectors and their indexes. ``touch(workload_key)`` is called for all a change concerns.
+
+    ``ownerless``: Workloads that people made are bounded, too. ``kept_keys``: labels and annotations to keep of owners
+    that show a mirror. ``hold``: the annotation of a Workload that holds it.
+    """
 
     def __init__(
         self,
@@ -122,13 +69,19 @@ class Cache:
         *,
         default: int | None = None,
         max_default: int | None = None,
+        ownerless: bool = False,
+        kept_keys: frozenset[str] = frozenset(),
+        hold: str = clock.HOLD,
     ) -> None:
+        self.ownerless = ownerless
+        self._kept_keys = kept_keys
         self._touch = touch
         self._orphan = orphan
         self._default = default
         self._max_default = max_default
         self._by_queue: _Index[str] = _Index()
         self._by_owner: _Index[OwnerKey] = _Index()
+        self._by_group: _Index[str] = _Index()
         self._queues_of: _Index[str] = _Index()
         self._on_workload: list[Callable[[str, Workload | None, Workload | None], None]] = []
         self._on_cluster_queue: list[Callable[[str, ClusterQueue | None, ClusterQueue | None], None]] = []
@@ -138,15 +91,15 @@ class Cache:
             client,
             api.WORKLOADS,
             Workload,
-            project=partial(trim_workload, shapes=self.shapes),
+            project=partial(trim_workload, shapes=self.shapes, also=frozenset({hold})),
             on_change=self._workload_changed,
         )
-        self.owners: dict[tuple[str, str], Reflector[Meta]] = {
-            kind: Reflector(
-                client, view.resource, view.type_, project=trim_owner, on_change=self._owner_change_of(kind)
-            )
-            for kind, view in BOUNDED.items()
+        #: By kind; groups are made of pods, and a Workload without owner is its own.
+        self.owners: dict[GroupKind, Reflector[Any]] = {
+            kind: self._follow(client, kind) for kind in BOUNDED if kind != POD_GROUP
         }
+        self.owners[POD_GROUP] = self.owners[_POD]
+        self.owners[ALONE] = self.workloads
         self.local_queues = following.local_queues.reflector
         self.cluster_queues = following.cluster_queues.reflector
         self.namespaces = following.namespaces.reflector
@@ -160,18 +113,69 @@ class Cache:
         following.checks.listen(self._provisioning_changed)
         following.configs.listen(self._provisioning_changed)
 
+    def _follow(self, client: Client, kind: GroupKind) -> Reflector[Any]:
+        view = BOUNDED[kind]
+        if kind == _POD:
+            return Reflector(
+                client,
+                view.resource,
+                Pod,
+                label_selector=f"{api.MANAGED}=true",
+                project=partial(trim_pod, also=self._kept_keys),
+                on_change=self._pod_changed,
+            )
+        # Jobs and pods every cluster has; of the others each may be missing, and come later.
+        patience = None if kind == _JOB else ASK_AGAIN
+        changed = self._owner_change_of(kind)
+        return Reflector(
+            client,
+            view.resource,
+            view.type_,
+            project=partial(trim_owner, also=self._kept_keys),
+            on_change=changed,
+            patience=patience,
+        )
+
     @property
     def own(self) -> Iterator[Reflector[Any]]:
         """What is followed for deadlines alone."""
         yield self.workloads
-        yield from self.owners.values()
+        yield self.owners[_JOB]
+        yield self.owners[_POD]
+        yield from self.optional
+
+    @property
+    def optional(self) -> Iterator[Reflector[Any]]:
+        """Kinds that may be missing: nothing waits for them, and they are followed once they are there."""
+        yield from (reflector for kind, reflector in self.owners.items() if kind not in (_JOB, _POD, POD_GROUP, ALONE))
 
     @property
     def needed(self) -> Iterator[Reflector[Any]]:
         """What has to be listed before a deadline is decided on."""
-        yield from self.own
+        yield from (self.workloads, self.owners[_JOB], self.owners[_POD])
         yield from (self.local_queues, self.cluster_queues, self.namespaces)
         yield from (self.profiles, self.checks, self.configs)
+
+    @property
+    def vital(self) -> Iterator[Reflector[Any]]:
+        """Without these no commit is safe, whatever its owner."""
+        yield from (self.workloads, self.local_queues)
+
+    async def wait_answered(self) -> None:
+        """Until the server has said of every kind that may be missing whether it is there, or why it does not say."""
+        for reflector in self.optional:
+            await reflector.wait_answered()
+
+    def lost(self, kind: GroupKind) -> str | None:
+        """Why the copies of owners of a kind may be old; None if they are followed, or there are none."""
+        reflector = self.owners[kind]
+        if reflector.trouble and reflector.refused != 404:
+            return f"{reflector.resource.plural} cannot be followed: {reflector.trouble}"
+        return None
+
+    def abreast(self, kind: GroupKind, workload: Workload) -> bool:
+        """Whether everything that was written to owners of a kind before this copy of a Workload is known."""
+        return kind == ALONE or self.owners[kind].reaches(workload.metadata.resource_version)
 
     @property
     def synced(self) -> bool:
@@ -209,14 +213,43 @@ class Cache:
         queue = self.local_queue(workload)
         return queue.cluster_queue if queue else ""
 
-    def owner(self, workload: Workload, reference: OwnerReference) -> Meta | None:
-        """The cached owner, only if it is the very object the reference means."""
-        reflector = self.owners.get((reference.group, reference.kind))
-        owner = reflector.objects.get(f"{workload.namespace}/{reference.name}") if reflector else None
-        return owner if owner is not None and owner.uid == reference.uid else None
+    def owned(self, workload: Workload) -> Owned | None:
+        """What carries the ledger of its wait, only if it is the very object the Workload means; None if it is not
+        here, or of no kind that is bounded."""
+        holder = scope.holder_of(workload)
+        view = scope.bounded_view(holder.kind, ownerless=self.ownerless) if holder is not None else None
+        if holder is None or view is None:
+            return None
+        if holder.kind == ALONE:
+            return Owned(view, workload)
+        key = f"{workload.namespace}/{holder.name}"
+        if holder.kind == POD_GROUP:
+            return self.group(key, going=workload.annotation(api.CLEANUP_COMMITTED) is not None)
+        owner: Meta | None = self.owners[holder.kind].objects.get(key)
+        return Owned(view, owner) if owner is not None and owner.uid == holder.uid else None
+
+    def group(self, key: str, *, going: bool = False) -> Owned | None:
+        """The group of that name: all of its pods that are here. ``going`` as in :func:`group_of`."""
+        pods = self.owners[_POD].objects
+        return group_of([pod for name in self._by_group.get(key, ()) if (pod := pods.get(name))], going=going)
+
+    def named(self, owner: OwnerKey) -> Owned | None:
+        """What bears that name now, whatever Workload it has."""
+        if owner.kind == POD_GROUP:
+            return self.group(owner.key)
+        found: Meta | None = self.owners[owner.kind].objects.get(owner.key)
+        view = scope.bounded_view(owner.kind, ownerless=True)
+        return Owned(view, found) if found is not None and view is not None else None
+
+    def mirrored(self) -> Iterator[OwnerKey]:
+        """Everything that shows a mirror."""
+        for kind, reflector in self.owners.items():
+            for key, obj in reflector.objects.items():
+                if kind != POD_GROUP and obj.annotation(api.ADMISSION_OUTCOME_OF) is not None:
+                    yield self._pod_key(obj) if kind == _POD else OwnerKey(kind, key)
 
     def workloads_of(self, owner: OwnerKey) -> Iterator[Workload]:
-        for key in self._by_owner.get(owner, ()):
+        for key in (owner.key,) if owner.kind == ALONE else tuple(self._by_owner.get(owner, ())):
             workload = self.workloads.objects.get(key)
             if workload is not None:
                 yield workload
@@ -228,26 +261,59 @@ class Cache:
             if workload is None:
                 continue
             update(self._by_queue, f"{workload.namespace}/{workload.queue_name}", key)
-            reference = scope.owner_of(workload)
-            if reference is not None and bounded_view(reference):
-                owner = OwnerKey((reference.group, reference.kind), f"{workload.namespace}/{reference.name}")
+            owner = self._owner_key(workload)
+            if owner is not None:
                 update(self._by_owner, owner, key)
                 if new is None:
                     self._orphan(owner)
+                elif old is None and self.owners[owner.kind].refused is not None:
+                    # Somebody has seen such a job: it may have been installed just now.
+                    self.owners[owner.kind].nudge()
+        if new is not None and new.annotation(api.ADMISSION_OUTCOME_OF) is not None:
+            self._orphan(OwnerKey(ALONE, key))
         for call in self._on_workload:
             call(key, old, new)
         self._touch(key)
 
-    def _owner_change_of(self, kind: tuple[str, str]) -> Callable[[str, Meta | None, Meta | None], None]:
+    def _owner_key(self, workload: Workload) -> OwnerKey | None:
+        """What its wait is written on, if that is another object."""
+        holder = scope.holder_of(workload)
+        if holder is None or holder.kind not in BOUNDED:
+            return None
+        return OwnerKey(holder.kind, f"{workload.namespace}/{holder.name}")
+
+    def _owner_change_of(self, kind: GroupKind) -> Callable[[str, Meta | None, Meta | None], None]:
         def changed(key: str, old: Meta | None, new: Meta | None) -> None:
-            owner = OwnerKey(kind, key)
-            keys = self._by_owner.get(owner)
-            if keys:
-                self._touch_all(keys)
-            if new is not None and new.annotation(api.ADMISSION_OUTCOME_OF) is not None:
-                self._orphan(owner)
+            if old is None or new is None or not tells_the_same(old, new):
+                self._owner_changed(OwnerKey(kind, key), new)
 
         return changed
+
+    def _owner_changed(self, owner: OwnerKey, new: Meta | None) -> None:
+        keys = self._by_owner.get(owner)
+        if keys:
+            self._touch_all(keys)
+        if new is not None and new.annotation(api.ADMISSION_OUTCOME_OF) is not None:
+            self._orphan(owner)
+
+    def _pod_changed(self, key: str, old: Pod | None, new: Pod | None) -> None:
+        if old is not None and new is not None and tells_the_same(old, new):
+            return
+        for pod, update in ((old, _Index.discard), (new, _Index.add)):
+            if pod is not None and (group := group_name(pod)) is not None:
+                update(self._by_group, f"{pod.namespace}/{group}", key)
+        before = self._pod_key(old) if old is not None else None
+        after = self._pod_key(new) if new is not None else None
+        if before is not None and before != after:
+            self._owner_changed(before, None)
+        if after is not None:
+            self._owner_changed(after, new)
+
+    @staticmethod
+    def _pod_key(pod: Meta) -> OwnerKey:
+        """The group it is of, or itself."""
+        group = group_name(pod)
+        return OwnerKey(_POD, pod.key) if group is None else OwnerKey(POD_GROUP, f"{pod.namespace}/{group}")
 
     def _touch_all(self, keys: Iterable[str]) -> None:
         for key in tuple(keys):

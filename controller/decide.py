@@ -45,6 +45,11 @@ class Facts(msgspec.Struct, frozen=True):
         return self.members or (self.owner,)
 
     @property
+    def kind(self) -> tuple[str, str]:
+        """Group and kind of the owner, as ``classifier.scope`` names them."""
+        return self.view.resource.group, self.view.resource.kind
+
+    @property
     def queue(self) -> LocalQueue | None:
         return self.policies.local_queue
 

@@ -1,4 +1,7 @@
-"""All parts of the controller put together: what is followed, the queue of changed keys, the heap of deadlines."""
+"""All parts of the controller put together: what is followed, the queue of changed keys, the heap of deadlines.
+
+Every replica follows, so that whoever is elected knows everything already; only the one that leads has work queued.
+"""
 
 import asyncio
 import logging
@@ -10,14 +13,19 @@ from classifier.objects import Workload
 from controller.act import Writer
 from controller.bucket import TokenBucket
 from controller.cache import Cache
+from controller.chain import Chains
 from controller.deadlines import Deadlines
+from controller.election import Election
 from controller.fence import Fence, overtaken
 from controller.figures import Figures
+from controller.lease import Terms
+from controller.leftovers import Leftovers
 from controller.metrics import Metrics
 from controller.outage import Outage
 from controller.preflight import Preflight
 from controller.profiles import ProfileStatus
 from controller.queue import WorkQueue
+from controller.remove import Remover
 from controller.settings import Settings
 from controller.steps import Key, Steps
 from controller.supervision import Supervision
@@ -33,6 +41,8 @@ class Engine:
         self._settings = settings
         self._metrics = metrics
         self._now = client.time.now
+        #: Whether keys are queued: from the beginning of a term of leading to its end.
+        self._acting = False
         self._queue: WorkQueue[Key] = WorkQueue()
         self._deadlines: Deadlines[Key] = Deadlines(self._now, self._queue.add)
         self.following = Following(
@@ -45,18 +55,38 @@ class Engine:
             client,
             self.following,
             self._touched,
-            self._queue.add,
+            self._add,
             default=settings.default_timeout,
             max_default=settings.max_timeout,
+            ownerless=settings.bound_ownerless,
+            kept_keys=settings.cleanup.keys if settings.cleanup is not None else frozenset(),
         )
         self.fence = Fence(client, settings.fence, settings.fence_settle, self._fence_changed)
         self.outage = Outage(settings.outage_after / SECOND, settings.recovery_grace, self._now)
+        self.election = Election(
+            client,
+            settings.namespace,
+            settings.lease,
+            settings.identity,
+            Terms(*(ms / SECOND for ms in (settings.lease_duration, settings.renew_deadline, settings.retry_period))),
+            self.outage,
+        )
+        metrics.leader.set_function(lambda: self.election.leading)
         bucket = TokenBucket(settings.rate, settings.burst)
         self._writer = Writer(
-            client, self.cache.workloads, self.cache.owners, bucket, self.outage, metrics, settings.identity
+            client,
+            self.cache.workloads,
+            self.cache.owners,
+            bucket,
+            self.outage,
+            metrics,
+            settings.identity,
+            self._leading,
         )
-        self._profiles = ProfileStatus(client, self.cache, self.fence, metrics, self.following, settings.identity)
-        self._preflight = Preflight(client, self.cache, self.following, metrics, settings.identity)
+        self._profiles = ProfileStatus(
+            client, self.cache, self.fence, metrics, self.following, settings.identity, self._leading
+        )
+        self._preflight = Preflight(client, self.cache, self.following, metrics, settings.identity, self._leading)
         self._figures = Figures(self.cache, metrics, self._now)
         self._supervision = Supervision(
             client,
@@ -67,6 +97,8 @@ class Engine:
             look_again=self._look_at_overdue,
             on_fence=self._profiles.changed,
         )
+        self._remover = Remover(self._writer, metrics, settings.identity)
+        self._leftovers = Leftovers(client, metrics, self._touched)
         self._steps = Steps(
             cache=self.cache,
             queue=self._queue,
@@ -79,10 +111,15 @@ class Engine:
             metrics=metrics,
             now=self._now,
             notice=settings.notice,
+            rules=settings.cleanup,
+            remover=self._remover,
+            leftovers=self._leftovers,
+            chains=Chains(client),
         )
         self._reflectors = [*self.cache.needed, self.fence.policies, self.fence.bindings]
-        metrics.watch_reflectors(self._reflectors)
+        metrics.watch_reflectors([*self._reflectors, *self.cache.optional])
         self.cache.on_workload(self._workload_changed)
+        self.cache.on_workload(self._remover.workload_changed)
 
     @property
     def not_ready(self) -> list[str]:
@@ -91,32 +128,61 @@ class Engine:
         return [f"{r.resource.plural} not listed yet ({r.trouble or 'listing'})" for r in reflectors if not r.synced]
 
     async def run(self) -> None:
-        """Sync, recover what an earlier life left undone, then follow. Raises only what is a bug."""
+        """Sync, then stand for election, and follow all the while. Raises only what is a bug."""
         reflectors = self._reflectors
         async with asyncio.TaskGroup() as tasks:
             for reflector in (*self.cache.own, self.fence.policies, self.fence.bindings):
                 tasks.create_task(reflector.run(), name=f"reflect {reflector.resource.plural}")
+            tasks.create_task(self._leftovers.reflector.run(), name="reflect leftovers")
             tasks.create_task(self.following.run(), name="follow")
             tasks.create_task(self._supervision.run(), name="supervise")
-            # Nothing is decided on half a picture: recovery is the first pass over all that was listed.
+            # Nothing is decided on half a picture: who has not listed everything does not stand.
             for reflector in reflectors:
                 await reflector.wait_synced()
+            await self.cache.wait_answered()
             log.info("synced", extra={"workloads": len(self.cache.workloads.objects)})
-            self._metrics.leader.set(1)
-            self._profiles.changed()
-            tasks.create_task(self._profiles.run(), name="profiles")
-            tasks.create_task(self._preflight.run(), name="preflight")
-            tasks.create_task(self._deadlines.run(), name="deadlines")
-            for number in range(self._settings.workers):
-                tasks.create_task(self._queue.work(self._steps.handle), name=f"worker {number}")
+            tasks.create_task(self.election.run(self._lead), name="election")
+
+    async def _lead(self) -> None:
+        """One term: recover what an earlier leader left undone, then act on every change, until cancelled."""
+        self._acting = True
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._first_pass()
+                self._profiles.changed()
+                tasks.create_task(self._profiles.run(), name="profiles")
+                tasks.create_task(self._preflight.run(), name="preflight")
+                tasks.create_task(self._deadlines.run(), name="deadlines")
+                for number in range(self._settings.workers):
+                    tasks.create_task(self._queue.work(self._steps.handle), name=f"worker {number}")
+        finally:
+            # The next term, of whomever, begins with everything: nothing of this one may linger, its figures least.
+            self._acting = False
+            self._queue.clear()
+            self._deadlines.clear()
+            self._figures.clear()
+
+    def _first_pass(self) -> None:
+        """Everything is looked at once: recovery, and what has changed while somebody else led."""
+        for key in self.cache.workloads.objects:
+            self._touched(key)
+        for owner in self.cache.mirrored():
+            self._queue.add(owner)
+
+    def _leading(self) -> bool:
+        return self.election.leading
 
     def _touched(self, key: str) -> None:
-        self._queue.add(key)
-        self._preflight.touch(key)
+        if self._acting:
+            self._queue.add(key)
+            self._preflight.touch(key)
+
+    def _add(self, key: Key) -> None:
+        if self._acting:
+            self._queue.add(key)
 
     def close(self) -> None:
         self._queue.close()
-        self._metrics.leader.set(0)
 
     def _fence_changed(self) -> None:
         self._supervision.fence_changed()
@@ -124,10 +190,12 @@ class Engine:
     def _look_at_overdue(self) -> None:
         """What was due and could not be ended: no event of its own brings it back."""
         for key in self._figures.overdue.members():
-            self._queue.add(key)
+            self._add(key)
 
     def _workload_changed(self, key: str, old: Workload | None, new: Workload | None) -> None:
-        self._figures.workload_changed(key, old, new)
+        if self._acting:
+            # What happened under another leader was counted there.
+            self._figures.workload_changed(key, old, new)
         if new is None:
             self._steps.forget(key)
         elif overtaken(old, new) and not self.fence.breached:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from classifier import clock, scope
+from classifier import clock
 from classifier.instant import SECOND
 from classifier.objects import ClusterQueue, Workload
 from controller.cache import Cache
@@ -54,10 +54,16 @@ class Figures:
         self._timed_out.set(key, None)
         self.mirror_pending(key, False)
 
+    def clear(self) -> None:
+        """Whoever leads next counts anew, and two replicas must not both say how many there are."""
+        self.overdue.clear()
+        self._timed_out.clear()
+        self._unmirrored.clear()
+        self._metrics.pending_mirrors.set(0)
+
     def _observe_wait(self, workload: Workload, queue: str, outcome: str, at: int) -> None:
-        reference = scope.owner_of(workload)
-        owner = self._cache.owner(workload, reference) if reference else None
-        ledger = clock.parse_ledger(owner) if owner else None
+        owned = self._cache.owned(workload)
+        ledger = clock.parse_ledger(owned.owner) if owned is not None else None
         if ledger is not None:
             self._metrics.waits.labels(queue, outcome).observe(max(0, at - ledger.origin) / SECOND)
 

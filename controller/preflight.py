@@ -7,9 +7,10 @@ import asyncio
 import gc
 import logging
 import time
+from collections.abc import Callable
 from typing import Final
 
-from classifier import api, scope
+from classifier import api
 from classifier.cluster.client import Client
 from classifier.cluster.following import Following
 from classifier.fit import Outcome, World, judge_waiting
@@ -44,7 +45,13 @@ class Preflight:
     """``touch`` may be called at any time, for every Workload that a change concerns."""
 
     def __init__(
-        self, client: Client, cache: Cache, following: Following, metrics: Metrics, identity: str = ""
+        self,
+        client: Client,
+        cache: Cache,
+        following: Following,
+        metrics: Metrics,
+        identity: str = "",
+        leading: Callable[[], bool] = lambda: True,
     ) -> None:
         self._client = client
         self._cache = cache
@@ -52,7 +59,7 @@ class Preflight:
         self._news = following.news()
         self._kinds = Kinds()
         self._never = Tally(metrics.never_fits)
-        self._telling = Telling(client, cache.workloads.objects, metrics, identity)
+        self._telling = Telling(client, cache.workloads.objects, metrics, identity, leading=leading)
         self._touched: set[str] = set()
         self._wake = asyncio.Event()
         #: Whether everything is to be looked at, when that was done last, and when it may be done next (loop time).
@@ -70,10 +77,21 @@ class Preflight:
 
     async def run(self) -> None:
         """Follow until cancelled. Must start after the cache is synced."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._listen(), name="news of what waits")
-            tasks.create_task(self._follow(), name="judge what waits")
-            tasks.create_task(self._telling.run(), name="tell verdicts")
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._listen(), name="news of what waits")
+                tasks.create_task(self._follow(), name="judge what waits")
+                tasks.create_task(self._telling.run(), name="tell verdicts")
+        finally:
+            self._rest()
+
+    def _rest(self) -> None:
+        """Forget what was judged: until this is run again nobody tells of changes, and nobody needs the figures."""
+        self._touched.clear()
+        self._kinds = Kinds()
+        self._never.clear()
+        self._telling.clear()
+        self._all, self._not_before = True, 0.0
 
     async def _listen(self) -> None:
         while True:
@@ -131,9 +149,8 @@ class Preflight:
         kinds: dict[str, Kind] = {}
         for key in touched:
             workload = self._cache.workloads.objects.get(key)
-            reference = scope.owner_of(workload) if workload is not None else None
-            owner = self._cache.owner(workload, reference) if workload is not None and reference is not None else None
-            kind = self._kinds.update(key, workload, owner)
+            owned = self._cache.owned(workload) if workload is not None else None
+            kind = self._kinds.update(key, workload, owned.owner if owned is not None else None)
             if kind is not None:
                 kinds[key] = kind
             else:

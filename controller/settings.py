@@ -20,6 +20,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     metrics_port: int
     namespace: str
     identity: str
+    lease: str
+    lease_duration: int
+    renew_deadline: int
+    retry_period: int
     fence: str
     fence_settle: int
     notice: int | None
@@ -32,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     burst: int
     workers: int
+    bound_ownerless: bool
     kueue_config: ConfigMapName | None
     autoscaler_status: ConfigMapName | None
     preflight_optional: bool
@@ -105,8 +110,12 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--identity",
         default=os.environ.get("POD_NAME", "muster-controller"),
-        help="name of this replica in its events",
+        help="name of this replica in its events and in the lease",
     )
+    add("--lease", default="muster-controller", help="name of the Lease in its namespace by which one replica leads")
+    add("--lease-duration", default="15s", help="a leader that is silent for this long is taken over from")
+    add("--renew-deadline", default="10s", help="a leader that cannot renew its lease for this long stops")
+    add("--retry-period", default="2s", help="how often the lease is renewed, or looked at")
     add(
         "--fence",
         default="muster-fence",
@@ -142,6 +151,12 @@ def parser() -> argparse.ArgumentParser:
     add("--burst", default="100", help="writes that may go at once")
     add("--workers", default="16", help="writes in flight")
     add(
+        "--bound-ownerless",
+        default="false",
+        choices=("true", "false"),
+        help="true: Workloads that people made, and no job owns, are bounded too",
+    )
+    add(
         "--kueue-config",
         default=str(KUEUE_CONFIG),
         help="NAMESPACE/NAME of the ConfigMap Kueue is configured by; empty: not read",
@@ -168,6 +183,10 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
         metrics_port=problems.whole("--metrics-port", raw.metrics_port),
         namespace=raw.namespace,
         identity=raw.identity,
+        lease=raw.lease,
+        lease_duration=problems.duration("--lease-duration", raw.lease_duration) or 0,
+        renew_deadline=problems.duration("--renew-deadline", raw.renew_deadline) or 0,
+        retry_period=problems.duration("--retry-period", raw.retry_period) or 0,
         fence=raw.fence,
         fence_settle=problems.duration("--fence-settle", raw.fence_settle) or 0,
         notice=problems.duration("--notice", raw.notice),
@@ -183,6 +202,7 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
         rate=problems.number("--rate", raw.rate),
         burst=problems.whole("--burst", raw.burst),
         workers=problems.whole("--workers", raw.workers),
+        bound_ownerless=raw.bound_ownerless == "true",
         kueue_config=problems.config_map("--kueue-config", raw.kueue_config),
         autoscaler_status=problems.config_map("--autoscaler-status", raw.autoscaler_status),
         preflight_optional=raw.preflight_optional == "true",
@@ -192,6 +212,8 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
     for flag, zero in (("--default-timeout", settings.default_timeout), ("--max-timeout", settings.max_timeout)):
         if zero == 0:
             problems.append(f"{flag}: 0 would end every wait at once; leave it empty for no bound")
+    if not problems and not 0 < settings.retry_period < settings.renew_deadline < settings.lease_duration:
+        problems.append("--lease-duration must be longer than --renew-deadline, and that longer than --retry-period")
     if settings.cleanup is not None and settings.cleanup.minimum < 1:
         problems.append("--min-ttl: must be longer than 0; to delete nothing say --cleanup=false")
     if settings.rate < 0:
@@ -207,6 +229,7 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
         ("--bind-address", settings.bind_address),
         ("--namespace", settings.namespace),
         ("--identity", settings.identity),
+        ("--lease", settings.lease),
         ("--fence", settings.fence),
     ):
         if not text:

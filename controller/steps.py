@@ -2,15 +2,18 @@
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
-from classifier import api, scope
+from classifier import api, clock, scope
 from classifier.clock import Standing
 from classifier.cluster.client import ApiError, Unreachable
 from classifier.instant import SECOND
-from classifier.objects import Meta
-from classifier.scope import BOUNDED, bounded_view
+from classifier.objects import Workload
+from classifier.scope import ALONE, BOUNDED, POD_GROUP
 from controller.act import Writer
 from controller.cache import Cache, OwnerKey
+from controller.chain import Chains
+from controller.cleanup import CommitCleanup, Delete, Rules
 from controller.deadlines import Deadlines
 from controller.decide import (
     Commit,
@@ -26,15 +29,21 @@ from controller.decide import (
     live_decision,
     mirror_of,
 )
+from controller.election import NotLeading
 from controller.fence import Fence
 from controller.figures import Figures
+from controller.groups import Owned
+from controller.leftovers import Leftovers
 from controller.metrics import Metrics
 from controller.outage import Outage
 from controller.queue import WorkQueue
+from controller.remove import Remover
 from controller.supervision import Supervision
+from controller.unseen import GapSource, Unseen
 
 log = logging.getLogger(__name__)
 
+_POD: Final = (api.PODS.group, api.PODS.kind)
 #: A decision that waits to settle is looked at again this often even if nothing changes, milliseconds.
 SETTLE_AGAIN = 10 * SECOND
 #: While an outage is not seen to end one commit at a time is tried; the others look again this much later, ms.
@@ -61,6 +70,12 @@ class Steps:
         metrics: Metrics,
         now: Callable[[], int],
         notice: int | None,
+        rules: Rules | None,
+        remover: Remover,
+        leftovers: Leftovers,
+        chains: Chains,
+        gap: GapSource = lambda: None,
+        hold: str = clock.HOLD,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -73,6 +88,12 @@ class Steps:
         self._metrics = metrics
         self._now = now
         self._notice = notice
+        self._hold = hold
+        self._rules = rules
+        self._remover = remover
+        self._leftovers = leftovers
+        self._chains = chains
+        self._unseen = Unseen(gap)
         self._told: dict[str, str] = {}
         self._trying = False
 
@@ -80,6 +101,9 @@ class Steps:
         """A Workload is gone."""
         self._deadlines.set(key, None)
         self._told.pop(key, None)
+        self._unseen.forget(key)
+        self._leftovers.forget(key)
+        self._remover.forget(key)
         self._writer.forget(key)
         self._figures.forget(key)
 
@@ -90,6 +114,9 @@ class Steps:
                 await self._clean_owner(key)
             else:
                 await self._step(key)
+        except NotLeading as error:
+            # Its work is about to be cancelled; whoever leads next begins with everything.
+            log.debug("not sent: this replica leads no more", extra={"key": str(key), "write": str(error)})
         except ApiError as error:
             await self._failed(key, error)
         except Unreachable as error:
@@ -117,13 +144,10 @@ class Steps:
     async def _read_again(self, key: Key) -> None:
         """After a write of unknown outcome, or a conflict: what stands there now decides."""
         workload = self._cache.workloads.objects.get(key) if isinstance(key, str) else None
-        reference = scope.owner_of(workload) if workload else None
-        view = bounded_view(reference)
         try:
             if workload is not None:
                 await self._writer.read_workload(workload)
-            if workload is not None and reference is not None and view is not None:
-                await self._writer.read_owner(view, workload.namespace, reference.name)
+                await self._read_owner(workload)
         except (ApiError, Unreachable) as error:
             log.debug("cannot read it again yet", extra={"key": str(key), "cause": str(error)})
         self._queue.retry(key)
@@ -134,51 +158,70 @@ class Steps:
             self.forget(key)
             return
         self._figures.looked_at(key, workload)
-        reference = scope.owner_of(workload)
-        view = bounded_view(reference)
-        if reference is not None and view is not None and self._cache.owner(workload, reference) is None:
-            # The owner's watch may lag behind the Workload's: ask once before believing it is gone.
-            await self._writer.read_owner(view, workload.namespace, reference.name)
+        self._leftovers.looked_at(key, workload, self._cache.cluster_queue_name(workload), self._now())
+        if scope.why_never(workload, ownerless=self._cache.ownerless) is None:
+            owned = self._cache.owned(workload)
+            if owned is None:
+                # The owner's watch may lag behind the Workload's: ask once before believing it is gone.
+                await self._read_owner(workload)
+                owned = self._cache.owned(workload)
+            if owned is not None:
+                await self._chains.look(owned.owner)
         facts = self._facts(key)
         if facts is None:
             self._deadlines.set(key, None)
             self._figures.overdue.set(key, None)
             self._figures.mirror_pending(key, False)
+            self._remover.forget(key)
             return
         decision = self._decide(facts)
         self._say_warnings(key, decision)
+        await self._remover.looked_at(key, facts, decision.kept)
         await self._act(key, facts, decision)
+
+    async def _read_owner(self, workload: Workload) -> None:
+        """Of a group no pod is missing: its Workload was made of pods, and each of them is told of."""
+        holder = scope.holder_of(workload)
+        if holder is not None and holder.kind in BOUNDED and holder.kind != POD_GROUP:
+            await self._writer.read_owner(holder.kind, workload.namespace, holder.name)
 
     def _facts(self, key: str) -> Facts | None:
         """Everything about one Workload as it is cached now; None if its wait is not ours to bound."""
         workload = self._cache.workloads.objects.get(key)
-        reference = scope.owner_of(workload) if workload else None
-        view = bounded_view(reference)
-        if workload is None or reference is None or view is None or scope.why_never(workload):
+        if workload is None or scope.why_never(workload, ownerless=self._cache.ownerless):
             return None
-        owner = self._cache.owner(workload, reference)
-        if owner is None or scope.why_not_ours(owner):
+        owned = self._cache.owned(workload)
+        # A Workload that stands for itself was asked already.
+        if owned is None or (owned.owner is not workload and scope.why_not_ours(owned.owner)):
             return None
-        return Facts(workload, owner, view, self._cache.policies(workload))
+        if self._chains.above(owned.owner) != "":
+            return None
+        policies = self._cache.policies(workload)
+        unseen = self._unseen.of(key, clock.parse_ledger(owned.owner), policies.local_queue)
+        requests = self._leftovers.of(workload)
+        return Facts(workload, owned.owner, owned.view, policies, owned.members, unseen, requests)
 
     def _decide(self, facts: Facts) -> Decision:
         self._supervision.notice_step()
-        enforce = self._fence.state().in_force and self._supervision.blind() is None
-        return decide(facts, self._now(), Mode(enforce, self._outage.not_before, self._notice))
+        enforce = self._why_not(facts) is None
+        mode = Mode(enforce, self._outage.not_before, self._notice, self._hold, self._rules)
+        return decide(facts, self._now(), mode)
 
     async def _act(self, key: str, facts: Facts, decision: Decision) -> None:
         action = decision.action
         queue = self._cache.cluster_queue_name(facts.workload)
         overdue = isinstance(action, Commit) or (isinstance(action, Rest) and action.overdue)
         if self._figures.overdue.set(key, queue if overdue else None) and isinstance(action, Rest) and action.overdue:
-            log.warning("past its deadline, not ended", extra={"workload": key, "reason": self._why_not()})
+            reason = self._why_not(facts) or "recovery grace after an outage"
+            log.warning("past its deadline, not ended", extra={"workload": key, "reason": reason})
         match action:
             case WriteOwner(annotations, _, unmirror):
-                if unmirror and await self._writer.mirrors_live_decision(facts.owner):
-                    # Our copy of the Workload is the old one.
-                    self._queue.retry(key)
-                    return
-                await self._writer.annotate_owner(facts.view, facts.owner, annotations)
+                owned = Owned(facts.view, facts.owner, facts.members)
+                if unmirror:
+                    live = live_decision(facts.workload)
+                    await self._unmirror(key, owned, {mirror_of(live)} if live else set())
+                else:
+                    await self._writer.annotate(owned, annotations)
             case WriteWorkload(annotations, void):
                 await self._writer.annotate_workload(facts.workload, annotations)
                 if void is not None:
@@ -190,6 +233,8 @@ class Steps:
                 self._figures.mirror_pending(key, True)
                 if not await self._writer.mirror(facts, action):
                     self._deadlines.set(key, self._now() + SETTLE_AGAIN)
+            case CommitCleanup() | Delete():
+                await self._clean_up(key)
             case Rest(until, _):
                 self._rest(key, facts, decision, until)
                 await self._writer.tell_again(key)
@@ -200,7 +245,7 @@ class Steps:
             self._deadlines.set(key, self._now() + TRY_AGAIN)
             return
         await self._writer.turn()
-        facts = self._facts(key)
+        facts = await self._abreast(key)
         decision = self._decide(facts) if facts else None
         if facts is None or decision is None or not isinstance(decision.action, Commit):
             self._queue.add(key)
@@ -218,21 +263,60 @@ class Steps:
             # Only tried: nothing was changed, so no event will bring this key back.
             self._deadlines.set(key, self._outage.not_before)
 
+    async def _abreast(self, key: str) -> Facts | None:
+        """The facts, with an owner as new as the Workload; None if they are to be looked at from the beginning.
+
+        The ledger is written before what it tells shows on the Workload. So an owner's watch that lags behind may bring
+        together a Workload that somebody reactivated and the ledger of the attempt before.
+        """
+        before = self._facts(key)
+        if before is None or self._cache.abreast(before.kind, before.workload):
+            return before
+        for one in before.carriers:
+            kind = _POD if before.members else before.kind
+            await self._writer.read_owner(kind, one.namespace, one.name)
+        after = self._facts(key)
+        return after if after is not None and after.workload is before.workload else None
+
+    async def _clean_up(self, key: str) -> None:
+        """Decide once more when the write's turn has come, as before a commit."""
+        await self._writer.turn()
+        facts = self._facts(key)
+        action = self._decide(facts).action if facts is not None else None
+        pause: int | None = None
+        if facts is not None and isinstance(action, CommitCleanup):
+            pause = await self._remover.commit(facts, action)
+        elif facts is not None and isinstance(action, Delete):
+            pause = await self._remover.delete(facts, action)
+        else:
+            self._queue.add(key)
+        if pause is not None:
+            self._deadlines.set(key, self._now() + pause)
+
     def _rest(self, key: str, facts: Facts, decision: Decision, until: int | None) -> None:
         marker = live_decision(facts.workload)
-        pending = marker is not None and facts.owner.annotation(api.ADMISSION_OUTCOME_OF) != mirror_of(marker)
+        pending = marker is not None and any(
+            one.annotation(api.ADMISSION_OUTCOME_OF) != mirror_of(marker) for one in facts.carriers
+        )
         self._figures.mirror_pending(key, pending)
         if pending:
             until = self._now() + SETTLE_AGAIN
         if decision.reading.standing is Standing.FINISHED:
             until = None
+        if key in self._figures.overdue and self._lost(facts):
+            # Nothing will be said to this Workload when jobs of its kind can be followed again.
+            until = self._now() + TRY_AGAIN
         self._deadlines.set(key, until)
 
-    def _why_not(self) -> str:
+    def _why_not(self, facts: Facts) -> str | None:
+        """Why no wait of this kind is ended just now, but for the grace after an outage."""
         state = self._fence.state()
         if not state.in_force:
             return state.reason
-        return self._supervision.blind() or "recovery grace after an outage"
+        return self._supervision.blind() or self._lost(facts)
+
+    def _lost(self, facts: Facts) -> str | None:
+        return self._cache.lost(facts.kind)
 
     def _say_warnings(self, key: str, decision: Decision) -> None:
         """A policy that cannot be read is said once for each Workload it concerns, and again when it changes."""
@@ -248,17 +332,26 @@ class Steps:
 
     async def _clean_owner(self, key: OwnerKey) -> None:
         """Take a mirror off an owner none of whose Workloads carries the decision it copies."""
-        view = BOUNDED[key.kind]
-        owner: Meta | None = self._cache.owners[key.kind].objects.get(key.key)
-        if owner is None or owner.metadata.deletion_timestamp:
+        owned = self._cache.named(key)
+        if owned is None or owned.owner.metadata.deletion_timestamp:
             return
-        decisions = [live_decision(w) for w in self._cache.workloads_of(key)]
-        dead = dead_mirror(owner, None)
-        if not dead or any(m is not None and not dead_mirror(owner, m) for m in decisions):
+        workloads = tuple(self._cache.workloads_of(key))
+        if key.kind == ALONE:
+            holders = {holder.kind for workload in workloads if (holder := scope.holder_of(workload)) is not None}
+            if (ALONE in holders and self._cache.ownerless) or owned.owner.label(api.MULTIKUEUE_ORIGIN) is not None:
+                return  # looked at as what waits, or not ours
+        elif scope.why_not_ours(owned.owner):
             return
-        if scope.why_not_ours(owner):
+        await self._unmirror(key, owned, {mirror_of(m) for w in workloads if (m := live_decision(w))})
+
+    async def _unmirror(self, key: Key, owned: Owned, live: set[str]) -> None:
+        """Take off the mirrors that copy none of these decisions, if the server knows no more of them either."""
+        dead = [part.annotation(api.ADMISSION_OUTCOME_OF) for part in owned.carriers if dead_mirror(part, None)]
+        if all(of in live for of in dead):
             return
-        if await self._writer.mirrors_live_decision(owner):
+        found = await self._writer.live_decisions(owned)
+        if any(of in found and of not in live for of in dead):
+            # Our copy of the Workload is the old one.
             self._queue.retry(key)
             return
-        await self._writer.annotate_owner(view, owner, dead)
+        await self._writer.unmirror(owned, live)

@@ -3,10 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from classifier.cluster.client import Client
-from classifier.cluster.reflector import Reflector
 from controller.act import WATCH
 from controller.cache import Cache
 from controller.fence import Fence
@@ -97,12 +95,11 @@ class Supervision:
             log.warning("deadlines are not enforced for now", extra={"reason": blind})
 
     def blind(self) -> str | None:
-        """Why the copies that a commit rests on may be old; None if they are followed.
+        """Why the copies that every commit rests on may be old; None if they are followed. Owners are for the steps.
 
         Silence alone tells nothing before the reflector's own limit: bookmarks were seen two minutes apart.
         """
-        vital: list[Reflector[Any]] = [self._cache.workloads, self._cache.local_queues, *self._cache.owners.values()]
-        for reflector in vital:
+        for reflector in self._cache.vital:
             if reflector.trouble:
                 return f"{reflector.resource.plural} cannot be followed: {reflector.trouble}"
         return None

@@ -130,7 +130,7 @@ def audit(
             continue
         controller = workload.controller
         job = jobs.get(controller.uid) if controller else None
-        if job is None and controller is not None and bounded_view(controller) is not None:
+        if job is None and controller is not None and bounded_view((controller.group, controller.kind)) is not None:
             unseen = "may not be read" if api.JOBS in snapshot.unreadable else "is not there"
             why = f"{controller.kind} {controller.name} {unseen}"
             owner_name = f"{controller.kind}/{controller.name}"

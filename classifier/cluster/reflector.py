@@ -20,7 +20,7 @@ from classifier.api import Resource
 from classifier.cluster.backoff import Backoff
 from classifier.cluster.client import ApiError, Client, ClientError
 from classifier.cluster.lines import Lines, LineTooLong
-from classifier.cluster.store import Store
+from classifier.cluster.store import Store, number
 from classifier.cluster.wire import IDLE, MAX_LINE, PAGE, WATCH_SECONDS, Page, event_of
 from classifier.objects import Meta
 
@@ -93,6 +93,7 @@ class Reflector(Generic[T]):
         self._sleep = sleep
         self._monotonic = monotonic
         self._synced = asyncio.Event()
+        self._answered = asyncio.Event()
         self._heard = monotonic()
         #: When the current watch was opened.
         self._opened: float | None = None
@@ -124,12 +125,21 @@ class Reflector(Generic[T]):
         """Whether the server has said anything about the kind yet, be it a refusal or an error."""
         return self.synced or self.refused is not None or self.trouble is not None
 
+    def reaches(self, version: str) -> bool:
+        """Whether all that was written before ``version`` is known; in doubt not. It may be another kind's: one store
+        (etcd) counts them together."""
+        return number(self._store.version) >= number(version)
+
     def nudge(self) -> None:
         """Ask again now for a kind that was refused: there is reason to believe that it is there."""
         self._nudged.set()
 
     async def wait_synced(self) -> None:
         await self._synced.wait()
+
+    async def wait_answered(self) -> None:
+        """Until :attr:`answered`."""
+        await self._answered.wait()
 
     def age(self) -> float:
         """Seconds since the server last said anything on this watch or list."""
@@ -164,6 +174,7 @@ class Reflector(Generic[T]):
                 self.trouble = f"what the server says cannot be read: {error}"
             if self._lived():
                 backoff.reset()
+            self._answered.set()
             delay = backoff.next(wait)
             if self.trouble:
                 log.warning("%s: %s; again in %.1fs", self.resource.plural, self.trouble, delay)
@@ -194,6 +205,7 @@ class Reflector(Generic[T]):
     def _learn(self, refused: int | None, *, synced: bool) -> None:
         known = self.known
         self.refused = refused
+        self._answered.set()
         self._untried = len(self._served)
         if synced:
             self._synced.set()

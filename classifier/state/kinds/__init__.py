@@ -79,9 +79,12 @@ def view_for(obj: Meta) -> KindView | None:
 def parent_of(job: Meta) -> OwnerReference | None:
     """The job of another kind that this one is a child of."""
     parent = job.controller
-    if parent is None or not {(parent.group, parent.kind), (parent.group, "")} & _PARENTS:
-        return None
-    return parent
+    return parent if parent is not None and queued_whole(parent) else None
 
 
-__all__ = ["KINDS", "MIDDLES", "KindView", "parent_of", "view_for", "view_of"]
+def queued_whole(owner: OwnerReference) -> bool:
+    """Whether Kueue queues what is of that kind as a whole, with all that it makes."""
+    return not _PARENTS.isdisjoint(((owner.group, owner.kind), (owner.group, "")))
+
+
+__all__ = ["KINDS", "MIDDLES", "KindView", "parent_of", "queued_whole", "view_for", "view_of"]

@@ -33,6 +33,11 @@ def stopped(group: PodGroup) -> bool:
     return bool(waiting) and all(single.gated(pod) for pod in waiting)
 
 
+def at_rest(group: PodGroup) -> bool:
+    """Whether nothing of it runs, nor can: each pod is gated, or has ended."""
+    return all(single.gated(pod) or single.finished(pod) for pod in group.pods)
+
+
 def ending(group: PodGroup) -> Ending | None:
     """All succeeded, or all ended and none may be replaced. Groups that serve never end."""
     total = _total(group)

@@ -68,7 +68,7 @@ def full(fed: Fed) -> Fed:
 
 
 def test_a_change_of_the_job_concerns_its_workload(full: Fed) -> None:
-    full.feed(full.cache.owners[JOB], job().annotate("x", "y"))
+    full.feed(full.cache.owners[JOB], job().annotate(api.ADMISSION_TIMEOUT, "1h"))
     assert full.touched == {KEY}
 
 
@@ -113,12 +113,11 @@ def test_a_workload_that_goes_leaves_its_owner_to_be_looked_at(full: Fed) -> Non
 
 def test_an_owner_is_only_known_by_its_uid(full: Fed) -> None:
     copy = full.cache.workloads.objects[KEY]
-    reference = copy.controller
-    assert reference is not None
-    owner = full.cache.owner(copy, reference)
-    assert owner is not None
+    owned = full.cache.owned(copy)
+    assert owned is not None
+    assert owned.owner is full.cache.owners[JOB].objects["team/train"]
     full.feed(full.cache.owners[JOB], job().metadata(uid="another"))
-    assert full.cache.owner(copy, reference) is None
+    assert full.cache.owned(copy) is None
 
 
 @pytest.mark.parametrize("first", ["the Workload", "the job"])

@@ -7,8 +7,8 @@ import pytest
 
 from classifier import api
 from classifier.objects import PodSet, Workload
-from controller.cache import trim_workload
 from controller.shapes import Shapes, Waiting
+from controller.trim import trim_workload
 from tests.builders import WorkloadBuilder, workload
 
 JOB_NAME = "batch.kubernetes.io/job-name"

@@ -7,7 +7,7 @@ import pytest
 
 from classifier.objects import Meta, Workload
 from classifier.state.kinds import view_for
-from controller.cache import trim_owner
+from controller.trim import trim_owner
 from tests.unit.fit.kinds.full import FULL
 
 OWNERS = {struct.__name__: (struct, raw) for struct, raw in FULL.items() if struct is not Workload}
