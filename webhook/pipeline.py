@@ -1,4 +1,4 @@
-"""The path of one review: limit, decode, decide, respond, measure. Each concern is one small wrapper.
+"""The path of one review: limit, decode, decide, respond, measure. Who carries the bytes is no matter of it.
 
 Whose fault a failure is decides how it ends: the caller's (a 4xx), the object's (allowed, with a warning), the missing
 snapshot's (allowed, with a warning), ours (allowed, with a warning, counted, and logged with its traceback). Never a
@@ -8,9 +8,9 @@ snapshot's (allowed, with a warning), ours (allowed, with a warning, counted, an
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from functools import cache, lru_cache
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
 from aiohttp import ClientPayloadError, web
@@ -39,6 +39,15 @@ BUDGET: Final = 1.0
 MARGIN: Final = 0.1
 
 
+def too_slow(seconds: float) -> BadReview:
+    return BadReview(408, "Timeout", f"the body did not arrive within {seconds:g}s", "slow")
+
+
+def torn(error: Exception | None) -> BadReview:
+    why = str(error or "") or (type(error).__name__ if error else "the connection ended")
+    return BadReview(400, "BadRequest", f"the body broke off: {why}")
+
+
 async def read_body(request: web.Request, seconds: float = BODY_SECONDS) -> bytes:
     """The body of a review. Raises :class:`BadReview` for one that is not JSON, too long, too slow or torn."""
     if request.content_type != JSON:
@@ -57,9 +66,9 @@ async def read_body(request: web.Request, seconds: float = BODY_SECONDS) -> byte
     except web.HTTPRequestEntityTooLarge:
         raise too_large from None
     except TimeoutError:
-        raise BadReview(408, "Timeout", f"the body did not arrive within {seconds:g}s", "slow") from None
+        raise too_slow(seconds) from None
     except (HttpProcessingError, ClientPayloadError, ConnectionError, web.RequestPayloadError) as error:
-        raise BadReview(400, "BadRequest", f"the body broke off: {error or type(error).__name__}") from error
+        raise torn(error) from error
 
 
 def budget(query: str | None) -> float:
@@ -77,73 +86,92 @@ def time_for(query: str) -> float:
     return budget(next(iter(parse_qs(query).get("timeout", ())), None))
 
 
-def within(seconds: float, decide: Decide, metrics: Metrics, judging: Judging) -> Decide:
-    """``decide``, given up after ``seconds``: the job is allowed, and told."""
+class Reply(NamedTuple):
+    """An AdmissionReview, with the HTTP status it goes with."""
 
-    async def decided(request: Request) -> Answer:
+    status: int
+    payload: bytes
+
+
+class Endpoint:
+    """One phase: from the body of a request to that of its answer. Counts both; fails for no body and no decision."""
+
+    def __init__(self, phase: str, decide: Decide, metrics: Metrics, judging: Judging) -> None:
+        self.phase = phase
+        self._decide = decide
+        self._metrics = metrics
+        self._judging = judging
+        self._observe = metrics.seconds.labels(phase).observe
+        self._counters: dict[tuple[str, str], Counter] = {}
+
+    async def answer(self, body: bytes, query: str, started: float) -> Reply:
+        """``query`` of the URL, as it is there; ``started`` by :func:`time.perf_counter`."""
+        try:
+            request = review.decode(body)
+        except BadReview as error:
+            return self.refuse(error, started)
+        result, payload = await self._answered(request, time_for(query))
+        self._count(kinds.name_of(request.kind), result, started)
+        return Reply(200, payload)
+
+    def refuse(self, error: BadReview, started: float) -> Reply:
+        """The answer to what is no review, or never became one."""
+        self._metrics.errors.labels(error.cause).inc()
+        log.info("refused a request", extra={"phase": self.phase, "status": error.status, "why": str(error)})
+        self._count("other", "refused", started)
+        return Reply(error.status, review.encode_refusal(error))
+
+    async def _answered(self, request: Request, seconds: float) -> tuple[str, bytes]:
+        """Result and answer; given up after ``seconds``, when the job is allowed, and told. Bugs allow the job too."""
         try:
             async with asyncio.timeout(seconds):
-                return await decide(request)
+                answer = await self._decide(request)
+            return answer.result, review.encode(request.uid, answer)
         except TimeoutError:
-            metrics.errors.labels("deadline").inc()
-            return _skipped("it took too long", judging)
-
-    return decided
-
-
-def never_failing(decide: Decide, metrics: Metrics, judging: Judging) -> Decide:
-    """``decide``, whose bugs allow the job."""
-
-    async def decided(request: Request) -> Answer:
-        try:
-            return await decide(request)
+            self._metrics.errors.labels("deadline").inc()
+            answer = self._skipped("it took too long")
         except Exception:
-            metrics.errors.labels("internal").inc()
+            self._metrics.errors.labels("internal").inc()
             log.exception("a review failed", extra={"review": request.uid[:64], "namespace": request.namespace[:64]})
-            return _skipped("internal error", judging)
+            answer = self._skipped("internal error")
+        return answer.result, review.encode(request.uid, answer)
 
-    return decided
+    def _skipped(self, why: str) -> Answer:
+        return Answer(warnings=(f"muster: preflight skipped: {why}",) if self._judging() else ())
+
+    def _count(self, kind: str, result: str, started: float) -> None:
+        counter = self._counters.get((kind, result))
+        if counter is None:
+            counter = self._counters[kind, result] = self._metrics.reviews.labels(self.phase, kind, result)
+        counter.inc()
+        self._observe(time.perf_counter() - started)
 
 
-def _skipped(why: str, judging: Judging) -> Answer:
-    return Answer(warnings=(f"muster: preflight skipped: {why}",) if judging() else ())
+def application(
+    endpoints: Mapping[str, Endpoint], closing: Callable[[], bool], body_seconds: float = BODY_SECONDS
+) -> web.Application:
+    """The endpoints behind aiohttp, by path. ``closing`` tells whether connections end with the next answer."""
+    app = web.Application(client_max_size=BODY_LIMIT)
+    for path, endpoint in endpoints.items():
+        app.router.add_post(path, _handler(endpoint, closing, body_seconds))
+    return app
 
 
-def endpoint(
-    phase: str,
-    decide: Decide,
-    metrics: Metrics,
-    *,
-    judging: Judging,
-    closing: Callable[[], bool],
-    body_seconds: float = BODY_SECONDS,
+def _handler(
+    endpoint: Endpoint, closing: Callable[[], bool], body_seconds: float
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """The HTTP handler of one phase. ``closing`` tells whether connections should be given up after the answer."""
-    observe = metrics.seconds.labels(phase).observe
-
-    @cache
-    def counter(kind: str, result: str) -> Counter:
-        return metrics.reviews.labels(phase, kind, result)
-
     async def handle(http: web.Request) -> web.Response:
         started = time.perf_counter()
-        kind, result, status = "other", "refused", 200
         try:
-            request = review.decode(await read_body(http, body_seconds))
-            kind = kinds.name_of(request.kind)
-            bounded = within(time_for(http.rel_url.raw_query_string), decide, metrics, judging)
-            answer = await never_failing(bounded, metrics, judging)(request)
-            result, payload = answer.result, review.encode(request.uid, answer)
+            body = await read_body(http, body_seconds)
         except BadReview as error:
-            metrics.errors.labels(error.cause).inc()
-            log.info("refused a request", extra={"phase": phase, "status": error.status, "why": str(error)})
-            status, payload = error.status, review.encode_refusal(error)
-        response = web.Response(status=status, body=payload, content_type=JSON)
+            reply = endpoint.refuse(error, started)
+        else:
+            reply = await endpoint.answer(body, http.rel_url.raw_query_string, started)
+        response = web.Response(status=reply.status, body=reply.payload, content_type=JSON)
         if closing() or not http.content.is_eof():
             # Draining, or the rest of a body that nobody will read is still on its way.
             response.force_close()
-        counter(kind, result).inc()
-        observe(time.perf_counter() - started)
         return response
 
     return handle

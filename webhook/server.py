@@ -15,6 +15,7 @@ from aiohttp import web
 
 from webhook import health, pipeline
 from webhook.authority import Authority
+from webhook.connection import Reviews
 from webhook.decide import Reviewer
 from webhook.metrics import Metrics
 from webhook.settings import Settings
@@ -28,6 +29,8 @@ KEEPALIVE: Final = 300.0
 LINGER: Final = 2.0
 #: Seconds for answers under way when the listener closes. Longer than any review takes.
 LAST_ANSWERS: Final = 5.0
+#: Connections that wait to be accepted: more at once than API servers keep idle in all.
+BACKLOG: Final = 128
 
 
 class Server:
@@ -64,28 +67,35 @@ class Server:
         for kind in ("ca", "leaf"):
             metrics.follow_expiry(kind, partial(authority.seconds_left, kind))
         checks = {"serving": serving, "snapshot": synced, "trust": trusted, "tls": own_port}
-        reviews = web.Application(client_max_size=pipeline.BODY_LIMIT)
-        for phase, decide in (("mutate", reviewer.mutate), ("validate", reviewer.validate)):
-            handler = pipeline.endpoint(
-                phase, decide, metrics, judging=lambda: reviewer.judging, closing=lambda: self.draining
-            )
-            reviews.router.add_post(f"/{phase}", handler)
-        self._reviews = web.AppRunner(
-            reviews,
+        endpoints = {
+            f"/{phase}": pipeline.Endpoint(phase, decide, metrics, lambda: reviewer.judging)
+            for phase, decide in (("mutate", reviewer.mutate), ("validate", reviewer.validate))
+        }
+        #: For what is not as an API server sends it.
+        self._others = web.AppRunner(
+            pipeline.application(endpoints, lambda: self.draining),
             keepalive_timeout=KEEPALIVE,
             lingering_time=LINGER,
             shutdown_timeout=LAST_ANSWERS,
             access_log=None,
         )
+        self._reviews = Reviews(endpoints, self._other, lambda: self.draining, keepalive=KEEPALIVE, linger=LINGER)
+        self._listener: asyncio.Server | None = None
         self._probes = web.AppRunner(health.application(checks, metrics), access_log=None, shutdown_timeout=1.0)
+
+    def _other(self) -> asyncio.Protocol:
+        assert self._others.server is not None
+        return self._others.server()
 
     async def start(self) -> None:
         """Listen on both ports. Raises OSError when one cannot be had."""
         settings = self._settings
         await self._probes.setup()
-        await self._reviews.setup()
+        await self._others.setup()
         await web.TCPSite(self._probes, settings.bind_address, settings.metrics_port).start()
-        await web.TCPSite(self._reviews, settings.bind_address, settings.port, ssl_context=self._context).start()
+        self._listener = await asyncio.get_running_loop().create_server(
+            self._reviews, settings.bind_address, settings.port, ssl=self._context, backlog=BACKLOG
+        )
 
     async def drain(self, seconds: float) -> None:
         """Not ready from now on, yet still answering for ``seconds``."""
@@ -94,5 +104,8 @@ class Server:
         await asyncio.sleep(seconds)
 
     async def stop(self) -> None:
-        await self._reviews.cleanup()
+        if self._listener is not None:
+            self._listener.close()
+        await self._reviews.stop(LAST_ANSWERS)
+        await self._others.cleanup()
         await self._probes.cleanup()

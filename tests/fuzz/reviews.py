@@ -1,20 +1,17 @@
-"""Odd reviews through the real request handlers, in process: no crash, no 5xx, patches that apply, memory flat."""
+"""Odd reviews through the real endpoints, in process: no crash, no 5xx, patches that apply, memory flat."""
 
 import asyncio
 import base64
 import json
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import jsonpatch
-from aiohttp import web
-from yarl import URL
 
-from classifier.cluster.client import JSON
 from tests.fuzz.blocks import Failure, blocks
 from tests.reviews.odd import body
 from tests.reviews.world import Decisions
@@ -35,40 +32,19 @@ class Memory(NamedTuple):
     bytes: int
 
 
-class Call:
-    """What a handler takes of an HTTP request whose body has arrived."""
-
-    content_type = JSON
-    rel_url: Final = URL("/mutate?timeout=10s")
-
-    def __init__(self, raw: bytes) -> None:
-        self.content_length = len(raw)
-        self.content = self
-        self._raw = raw
-
-    async def read(self) -> bytes:
-        return self._raw
-
-    def is_eof(self) -> bool:
-        return True
-
-
-class Handlers(NamedTuple):
+class Endpoints(NamedTuple):
     metrics: Metrics
-    by_phase: dict[str, Callable[[web.Request], Awaitable[web.Response]]]
+    by_phase: dict[str, pipeline.Endpoint]
 
 
 @cache
-def handlers() -> Handlers:
+def endpoints() -> Endpoints:
     """One webhook a process, as it runs."""
     decisions = Decisions()
     reviewer = decisions.reviewer
     decide = {"mutate": reviewer.mutate, "validate": reviewer.validate}
-    made = {
-        phase: pipeline.endpoint(phase, decide[phase], decisions.metrics, judging=lambda: True, closing=lambda: False)
-        for phase in PHASES
-    }
-    return Handlers(decisions.metrics, made)
+    made = {phase: pipeline.Endpoint(phase, decide[phase], decisions.metrics, lambda: True) for phase in PHASES}
+    return Endpoints(decisions.metrics, made)
 
 
 def block(seeds: range) -> Failure | Memory:
@@ -88,18 +64,17 @@ async def _block(seeds: range) -> Failure | Memory:
 
 async def broken(phase: str, raw: bytes) -> str | None:
     """What is wrong with the answer to a body; None if nothing is."""
-    metrics, by_phase = handlers()
+    metrics, by_phase = endpoints()
     before = metrics.errors.labels("internal")._value.get()
-    response = await by_phase[phase](cast(web.Request, Call(raw)))
+    status, payload = await by_phase[phase].answer(raw, "timeout=10s", time.perf_counter())
     if metrics.errors.labels("internal")._value.get() != before:
         return "it crashed (its traceback is in the log)"
-    if response.status >= 500:
-        return f"status {response.status}"
-    assert isinstance(response.body, bytes)
-    review = json.loads(response.body)
+    if status >= 500:
+        return f"status {status}"
+    review = json.loads(payload)
     if (review["apiVersion"], review["kind"]) != ("admission.k8s.io/v1", "AdmissionReview"):
         return f"no AdmissionReview: {review}"
-    if response.status != 200:
+    if status != 200:
         return None
     try:
         request = json.loads(raw)["request"]

@@ -113,10 +113,8 @@ async def test_a_body_that_does_not_arrive_is_408() -> None:
         raise AssertionError("not reached")
 
     metrics = Metrics()
-    app = web.Application()
-    app.router.add_post(
-        "/validate", pipeline.endpoint("validate", never, metrics, judging=bool, closing=bool, body_seconds=0.05)
-    )
+    endpoint = pipeline.Endpoint("validate", never, metrics, bool)
+    app = pipeline.application({"/validate": endpoint}, bool, body_seconds=0.05)
     runner = web.AppRunner(app, access_log=None, lingering_time=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

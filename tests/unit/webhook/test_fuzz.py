@@ -17,10 +17,10 @@ def test_odd_reviews_get_a_sound_answer() -> None:
 
 @pytest.fixture
 def fresh() -> Any:
-    """Handlers are made once a process."""
-    reviews.handlers.cache_clear()
+    """Endpoints are made once a process."""
+    reviews.endpoints.cache_clear()
     yield
-    reviews.handlers.cache_clear()
+    reviews.endpoints.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh")
