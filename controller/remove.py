@@ -128,6 +128,7 @@ class Remover:
             created = instant_or_none(pod.metadata.creation_timestamp)
             if finished(pod) and (created is None or created + SECOND > marker.at):
                 self._ran[key] = marker, f"pod {pod.name} ran after its wait was ended"
+                await self.looked_at(key, facts, None)
                 return LATER
         return None
 

@@ -3,7 +3,8 @@
 resourceVersions rise with every write; lists come in pages of one snapshot, whose continue tokens expire with
 :meth:`ApiServer.compact`; watches replay from a version, send bookmarks when asked to, and answer 410 from before the
 compaction; label selectors, set-based ones included, narrow both, and an object that ceases to match is DELETED from
-a watch as it was; merge patches are guarded by ``metadata.resourceVersion`` (409); creating what exists is 409.
+a watch as it was; merge patches are guarded by ``metadata.resourceVersion`` and deletions by their preconditions (409);
+creating what exists is 409.
 
     server.fault = answer(500)             # every request that ``server.faulty`` selects
     server.say(b"...")                     # raw bytes on every open watch
@@ -162,9 +163,7 @@ class ApiServer:
             case "PATCH" if _main(request.path) in self.objects:
                 return await self._patch(request)
             case "DELETE" if request.path in self.objects:
-                gone = self.objects[request.path]
-                self.remove(request.path)
-                return self._answer(gone)
+                return await self._delete(request)
         return status(404, "NotFound", f"{request.path} not found")
 
     def _answer(self, body: Object, code: int = 200) -> web.Response:
@@ -211,6 +210,14 @@ class ApiServer:
         if request.query.get("dryRun") == "All":
             return self._answer(patched)
         return self._answer(self._store("MODIFIED", path, patched))
+
+    async def _delete(self, request: web.Request) -> web.StreamResponse:
+        gone = self.objects[request.path]
+        asked = (await request.json() if request.can_read_body else {}).get("preconditions", {})
+        if any(asked[key] != gone["metadata"][key] for key in ("uid", "resourceVersion") if key in asked):
+            return status(409, "Conflict", "Precondition failed")
+        self.remove(request.path)
+        return self._answer(gone)
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         since = int(request.query["resourceVersion"])
