@@ -9,7 +9,7 @@ from typing import Any
 
 from classifier import api, clock
 from classifier.clock import Gap, Ledger
-from classifier.instant import format_instant
+from classifier.instant import format_instant, parse_duration
 from classifier.policy import Policies
 from classifier.scope import BOUNDED
 from controller.cleanup import CommitCleanup, Delete, Rules
@@ -33,6 +33,7 @@ from tests.builders import (
     Builder,
     LocalQueueBuilder,
     WorkloadBuilder,
+    cluster_queue,
     job,
     local_queue,
     namespace,
@@ -47,7 +48,7 @@ BOUND = 8
 
 
 class Cluster:
-    """The objects, the time, and one policy (on the Namespace, so that it outlives queues)."""
+    """The objects, the time, and the policies."""
 
     def __init__(
         self,
@@ -58,12 +59,16 @@ class Cluster:
         ttl: str | None = None,
     ) -> None:
         self.now = T0
+        #: The timeout each level says, and the maximum: job, LocalQueue, ClusterQueue, profile, Namespace, default.
+        self.said: dict[str, str] = {}
+        self.caps: dict[str, str] = {}
         self.timeout = timeout
         self.notice = notice
         self.cleanup = cleanup
         self.ttl = ttl
         #: ``spec.admission.requeue`` of the queue's profile.
         self.requeue: str | None = None
+        #: Given until the ledger has been written, as ``controller.steps`` does.
         self.unseen: Gap | None = None
         self.enforce = True
         self.not_before = 0
@@ -86,16 +91,40 @@ class Cluster:
         builder.metadata(resourceVersion=str(self._version))
 
     def facts(self) -> Facts:
-        policy = namespace()
-        if self.timeout is not None:
-            policy.annotate(api.ADMISSION_TIMEOUT, self.timeout)
-        if self.ttl is not None:
-            policy.annotate(api.TTL_AFTER_TIMEOUT, self.ttl)
-        queue = self.queue.done() if self.queue else None
-        profiles = (profile().admission(requeue=self.requeue).done(),) if self.requeue else ()
-        policies = Policies(queue, profiles=profiles, namespace=policy.done())
+        if self.job.done().annotation(api.ADMISSION_TIMEOUT) != self.said.get("job"):
+            self.job.annotate(api.ADMISSION_TIMEOUT, self.said.get("job"))
         view = BOUNDED["batch", "Job"]
-        return Facts(self.workload.done(), self.job.done(), view, policies, unseen=self.unseen)
+        return Facts(self.workload.done(), self.job.done(), view, self.policies(), unseen=self.unseen)
+
+    def policies(self) -> Policies:
+        """The policies of ``said`` and ``caps``, each where its level has it."""
+
+        def annotated(level: str, builder: Builder[Any]) -> Any:
+            builder.annotate(api.ADMISSION_TIMEOUT, self.said.get(level))
+            return builder.annotate(api.MAX_ADMISSION_TIMEOUT, self.caps.get(level)).done()
+
+        policy = namespace().annotate(api.TTL_AFTER_TIMEOUT, self.ttl)
+        fields = {"requeue": self.requeue, "timeout": self.said.get("profile"), "maxTimeout": self.caps.get("profile")}
+        default, cap = self.said.get("default"), self.caps.get("default")
+        return Policies(
+            annotated("LocalQueue", self.queue) if self.queue else None,
+            annotated("ClusterQueue", cluster_queue()),
+            (profile().admission(**{k: v for k, v in fields.items() if v is not None}).done(),),
+            annotated("Namespace", policy),
+            parse_duration(default) if default else None,
+            parse_duration(cap) if cap else None,
+        )
+
+    @property
+    def timeout(self) -> str | None:
+        """That of the Namespace, which outlives queues."""
+        return self.said.get("Namespace")
+
+    @timeout.setter
+    def timeout(self, timeout: str | None) -> None:
+        self.said = {level: text for level, text in self.said.items() if level != "Namespace"}
+        if timeout is not None:
+            self.said["Namespace"] = timeout
 
     def ledger(self) -> Ledger | None:
         return clock.parse_ledger(self.job.done())
@@ -139,7 +168,10 @@ class Cluster:
         self.now += WRITE
         match action:
             case WriteOwner(annotations, _):
-                return self._patch(self.job, facts.owner, annotations, action, facts)
+                landed = self._patch(self.job, facts.owner, annotations, action, facts)
+                if landed and api.ADMISSION_CLOCK in annotations:
+                    self.unseen = None
+                return landed
             case WriteWorkload(annotations, _):
                 return self._patch(self.workload, facts.workload, annotations, action, facts)
             case Commit(marker, _):
