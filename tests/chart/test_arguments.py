@@ -35,7 +35,7 @@ def test_the_webhook_reads_its_arguments(defaults: list[Object]) -> None:
 
 def test_the_controller_reads_its_arguments(defaults: list[Object]) -> None:
     settings = controller.settings.parse(arguments(defaults, "controller"))
-    assert settings.fence == only(defaults, "ValidatingAdmissionPolicy")["metadata"]["name"]
+    assert settings.fence == only(defaults, "ValidatingAdmissionPolicy", "muster-fence")["metadata"]["name"]
     assert settings.notice is None
     assert settings.default_timeout is None
 
@@ -46,6 +46,12 @@ def test_both_agree_on_the_policy_of_the_values() -> None:
     control = controller.settings.parse(arguments(objects, "controller"))
     assert (hook.default_timeout, hook.max_timeout) == (control.default_timeout, control.max_timeout)
     assert hook.default_timeout == 4 * 3600 * 1000
+
+
+def test_workloads_without_owner_are_bounded_only_where_asked_for(defaults: list[Object]) -> None:
+    assert not controller.settings.parse(arguments(defaults, "controller")).bound_ownerless
+    asked = render({"admission": {"ownerlessWorkloads": True}})
+    assert controller.settings.parse(arguments(asked, "controller")).bound_ownerless
 
 
 def test_the_controller_reads_how_to_clean_up(defaults: list[Object]) -> None:

@@ -49,6 +49,15 @@ TABLE = {
     | {
         ("kueue.x-k8s.io", "workloads", "", f"{READ} patch delete"),
         ("batch", "jobs", "", f"{READ} patch delete"),
+        ("", "pods", "", f"{READ} patch delete"),
+        ("jobset.x-k8s.io", "jobsets", "", f"{READ} patch delete"),
+        ("trainer.kubeflow.org", "trainjobs", "", f"{READ} patch delete"),
+        ("workload.codeflare.dev", "appwrappers", "", f"{READ} patch delete"),
+        *(("ray.io", f"ray{kind}s", "", f"{READ} patch delete") for kind in ("cluster", "job")),
+        *(
+            ("kubeflow.org", f"{kind}jobs", "", f"{READ} patch delete")
+            for kind in ("jax", "mpi", "paddle", "pytorch", "tf", "xgboost")
+        ),
         ("autoscaling.x-k8s.io", "provisioningrequests", "", READ),
         ("muster.dev", "capacityprofiles/status", "", "patch"),
         ("admissionregistration.k8s.io", "validatingadmissionpolicies", "muster-fence", READ),
@@ -81,6 +90,12 @@ def test_the_whole_table(defaults: list[Object]) -> None:
 def test_without_cleanup_nothing_may_be_deleted() -> None:
     without = render({"cleanup": {"enabled": False}})
     assert not [grant for role in roles(without) for grant in grants(role) if "delete" in grant[3]]
+
+
+def test_what_controls_jobs_is_read_where_the_values_say_so(defaults: list[Object]) -> None:
+    more = render({"controller": {"readOwners": [{"group": "example.com", "resource": "pipelines"}]}})
+    new = set().union(*map(grants, roles(more))) - set().union(*map(grants, roles(defaults)))
+    assert new == {("example.com", "pipelines", "", "get")}
 
 
 def test_config_maps_are_read_one_by_one_where_they_are(defaults: list[Object]) -> None:
@@ -150,7 +165,7 @@ def test_granted_is_what_the_code_names(defaults: list[Object], package: ModuleT
     named = {(resource.group, resource.plural) for source in sources(package) for resource in asked_for(source)}
     if package is webhook:
         # It judges jobs as the API server sends them, and never reads one.
-        named.discard((api.JOBS.group, api.JOBS.plural))
+        named -= {(view.resource.group, view.resource.plural) for view in BOUNDED.values()}
     mine = [
         role for role in roles(defaults) if role["metadata"]["name"] == f"muster-{package.__name__}" or of_both(role)
     ]

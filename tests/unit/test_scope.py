@@ -59,6 +59,7 @@ def test_what_the_workload_tells(builder: WorkloadBuilder, why: str | None) -> N
         (Pod, {"ownerReferences": [owner("argoproj.io/v1alpha1", "Workflow")]}, "Workflow/parent"),
         (Pod, {"annotations": {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}}, "a statefulset"),
         (PodGroup, {"ownerReferences": [owner("apps/v1", "StatefulSet")]}, "StatefulSet/parent"),
+        (PodGroup, {"annotations": {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}}, "a statefulset"),
         (RayCluster, {"ownerReferences": [owner("ray.io/v1", "RayJob")]}, "RayJob/parent"),
         (JobSet, {"ownerReferences": [owner("trainer.kubeflow.org/v1alpha1", "TrainJob")]}, "TrainJob/parent"),
         (Workload, {}, None),
@@ -79,9 +80,54 @@ def test_the_queue_of_a_workload_stands_in_its_spec() -> None:
     assert scope.queue_of(Pod()) == scope.queue_of(Workload()) == ""
 
 
-def test_every_kind_that_can_be_explained_is_judged_and_few_are_bounded() -> None:
+def test_every_kind_that_can_be_explained_is_judged_and_those_that_can_be_stopped_are_bounded() -> None:
     assert {(r.group, r.kind) for r in scope.JUDGED} == {*KINDS, (api.KUEUE_GROUP, "Workload")}
-    assert scope.BOUNDED.keys() < KINDS.keys()
+    report_only = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+    assert scope.BOUNDED.keys() == (KINDS.keys() - {report_only}) | {("", "PodGroup")}
+
+
+def group_workload() -> WorkloadBuilder:
+    """As Kueue makes it: named like the group, owned by its pods and controlled by none of them."""
+    pods = [owner("v1", "Pod", controller=False) | {"uid": f"uid-of-{n}", "name": n} for n in ("g-0", "g-1")]
+    return workload("g").metadata(ownerReferences=pods).annotate("kueue.x-k8s.io/is-group-workload", "true")
+
+
+@pytest.mark.parametrize(
+    ("builder", "holder"),
+    [
+        (workload(), (("batch", "Job"), "train", "uid-of-train")),
+        (owned(workload(), "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"), None),
+        (owned(workload(), "v1", "Pod"), (("", "Pod"), "parent", "uid-of-parent")),
+        (group_workload(), (("", "PodGroup"), "g", "")),
+        (group_workload().annotate("kueue.x-k8s.io/is-group-workload", None), None),
+        # Kueue shares a LeaderWorkerSet's Workloads with it, and lists it as an owner alone.
+        (owned(workload(), "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", controller=False), None),
+    ],
+)
+def test_what_carries_the_ledger(builder: WorkloadBuilder, holder: tuple[Any, ...] | None) -> None:
+    found = scope.holder_of(builder.done())
+    if holder is None:
+        assert found is None or scope.bounded_view(found.kind) is None
+    else:
+        assert found == holder
+        assert scope.bounded_view(found.kind) is not None
+        assert scope.why_never(builder.done()) is None
+
+
+def test_a_workload_that_nobody_owns_is_bounded_only_where_asked_for() -> None:
+    alone = workload("alone").metadata(ownerReferences=None).done()
+    assert scope.why_never(alone) is not None
+    assert scope.why_never(alone, ownerless=True) is None
+    found = scope.holder_of(alone)
+    assert found == ((api.KUEUE_GROUP, "Workload"), "alone", "uid-of-alone")
+    assert scope.bounded_view(found.kind) is None
+    assert scope.bounded_view(found.kind, ownerless=True) is not None
+
+
+def test_a_workload_that_lost_its_job_is_not_a_persons_own() -> None:
+    lost = workload().metadata(ownerReferences=None).label(api.JOB_UID, "uid-of-train").done()
+    assert scope.holder_of(lost) is None
+    assert scope.why_never(lost, ownerless=True) is not None
 
 
 @pytest.mark.parametrize(
