@@ -5,7 +5,9 @@ Every replica follows, so that whoever is elected knows everything already; only
 
 import asyncio
 import logging
+from collections.abc import Iterable
 
+from classifier.clock import shown_deadline
 from classifier.cluster.client import Client
 from classifier.cluster.following import Following
 from classifier.instant import SECOND
@@ -27,7 +29,7 @@ from controller.profiles import ProfileStatus
 from controller.queue import WorkQueue
 from controller.remove import Remover
 from controller.settings import Settings
-from controller.steps import Key, Steps
+from controller.steps import Key, Steps, namespace_of
 from controller.supervision import Supervision
 
 log = logging.getLogger(__name__)
@@ -43,8 +45,8 @@ class Engine:
         self._now = client.time.now
         #: Whether keys are queued: from the beginning of a term of leading to its end.
         self._acting = False
-        self._queue: WorkQueue[Key] = WorkQueue()
-        self._deadlines: Deadlines[Key] = Deadlines(self._now, self._queue.add)
+        self._queue: WorkQueue[Key] = WorkQueue(namespace_of)
+        self._deadlines: Deadlines[Key] = Deadlines(self._now, self._queue.add_due)
         self.following = Following(
             client,
             kueue_config=settings.kueue_config,
@@ -165,7 +167,8 @@ class Engine:
     def _first_pass(self) -> None:
         """Everything is looked at once: recovery, and what has changed while somebody else led."""
         for key in self.cache.workloads.objects:
-            self._touched(key)
+            self._preflight.touch(key)
+        self._earliest_first(self.cache.workloads.objects)
         for owner in self.cache.mirrored():
             self._queue.add(owner)
 
@@ -189,8 +192,21 @@ class Engine:
 
     def _look_at_overdue(self) -> None:
         """What was due and could not be ended: no event of its own brings it back."""
-        for key in self._figures.overdue.members():
-            self._add(key)
+        if self._acting:
+            self._earliest_first(self._figures.overdue.members())
+
+    def _earliest_first(self, keys: Iterable[str]) -> None:
+        """Queue them all, first those whose deadline has passed, in its order: an outage leaves thousands of them."""
+        now = self._now()
+        passed: list[tuple[int, str]] = []
+        for key in keys:
+            at = shown_deadline(self.cache.workloads.objects[key])
+            if at is not None and at <= now:
+                passed.append((at, key))
+            else:
+                self._queue.add(key)
+        for _, key in sorted(passed):
+            self._queue.add_due(key)
 
     def _workload_changed(self, key: str, old: Workload | None, new: Workload | None) -> None:
         if self._acting:

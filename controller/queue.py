@@ -1,9 +1,10 @@
-"""A de-duplicating work queue with per-key backoff: each key is worked on by one worker at a time."""
+"""A de-duplicating work queue with per-key backoff: each key is worked on by one worker at a time, due ones first."""
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Final, Generic, TypeVar
+
+from controller.lanes import Lanes
 
 K = TypeVar("K", bound=Hashable)
 
@@ -14,13 +15,16 @@ STRETCH: Final = 5
 
 
 class WorkQueue(Generic[K]):
-    """``add`` is cheap and idempotent; a key added while it is worked on runs once more afterwards."""
+    """``add`` is cheap and idempotent; a key added while it is worked on runs once more afterwards.
 
-    def __init__(self) -> None:
-        self._ready: deque[K] = deque()
-        self._queued: set[K] = set()
-        self._working: set[K] = set()
-        self._again: set[K] = set()
+    ``namespace`` tells whose turn a key takes: see :class:`Lanes`.
+    """
+
+    def __init__(self, namespace: Callable[[K], Hashable] = lambda _: None) -> None:
+        self._ready: Lanes[K] = Lanes(namespace)
+        #: Whether a key that is worked on is due; ``_again``, whether it fell due once more meanwhile.
+        self._working: dict[K, bool] = {}
+        self._again: dict[K, bool] = {}
         self._failures: dict[K, int] = {}
         self._later: dict[K, asyncio.TimerHandle] = {}
         self._some = asyncio.Event()
@@ -35,22 +39,30 @@ class WorkQueue(Generic[K]):
         return not (self._ready or self._working or self._later)
 
     def add(self, key: K) -> None:
+        """Something about the key has changed."""
+        self._add(key, due=False)
+
+    def add_due(self, key: K) -> None:
+        """The key's instant has come: it goes before those that have only changed."""
+        self._add(key, due=True)
+
+    def _add(self, key: K, *, due: bool) -> None:
         if key in self._working:
-            self._again.add(key)
-        elif key not in self._queued:
-            self._queued.add(key)
-            self._ready.append(key)
+            self._again[key] = due or self._again.get(key, False)
+        else:
+            self._ready.push(key, due=due)
             self._some.set()
 
     def retry(self, key: K, at_least: float = 0.0) -> None:
-        """Add ``key`` after its backoff, or ``at_least`` so many seconds (as long as the longest backoff)."""
+        """Add ``key``, as due as it was, after its backoff or ``at_least`` seconds, at most the longest backoff."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         delay = min(max(at_least, BACKOFF[0] * 2 ** min(failures, 16)), BACKOFF[1])
         previous = self._later.pop(key, None)
         if previous is not None:
             previous.cancel()
-        self._later[key] = asyncio.get_running_loop().call_later(delay, self._due, key)
+        due = self._working.get(key, False)
+        self._later[key] = asyncio.get_running_loop().call_later(delay, self._retried, key, due)
 
     def failing(self, key: K) -> bool:
         """Whether the key failed since it last succeeded."""
@@ -60,9 +72,9 @@ class WorkQueue(Generic[K]):
         """The key succeeded: its next failure starts small."""
         self._failures.pop(key, None)
 
-    def _due(self, key: K) -> None:
+    def _retried(self, key: K, due: bool) -> None:
         self._later.pop(key, None)
-        self.add(key)
+        self._add(key, due=due)
 
     async def work(self, handle: Callable[[K], Awaitable[None]]) -> None:
         """One worker, until cancelled. ``handle`` must not raise."""
@@ -70,21 +82,26 @@ class WorkQueue(Generic[K]):
             while not self._ready:
                 self._some.clear()
                 await self._some.wait()
-            key = self._ready.popleft()
-            self._queued.discard(key)
-            self._working.add(key)
+            key, due = self._ready.pop()
+            self._working[key] = due
             try:
                 await handle(key)
             finally:
-                self._working.discard(key)
+                del self._working[key]
                 if key in self._again:
-                    self._again.discard(key)
-                    self.add(key)
+                    self._add(key, due=self._again.pop(key))
             # A key with nothing to write never waits for anything: thousands of them must not hold up the loop.
             self._unbroken += 1
             if self._unbroken >= STRETCH:
                 self._unbroken = 0
                 await asyncio.sleep(0)
+
+    def clear(self) -> None:
+        """Forget everything but what is worked on just now. Nobody may be waiting for a key any more."""
+        self.close()
+        self._ready.clear()
+        self._again.clear()
+        self._failures.clear()
 
     def close(self) -> None:
         for handle in self._later.values():

@@ -53,6 +53,10 @@ TRY_AGAIN = 5 * SECOND
 Key = str | OwnerKey
 
 
+def namespace_of(key: Key) -> str:
+    return (key.key if isinstance(key, OwnerKey) else key).partition("/")[0]
+
+
 class Steps:
     """``handle`` is the work of one worker of the queue on one key; it never raises."""
 
