@@ -20,6 +20,7 @@ from controller.deadlines import Deadlines
 from controller.election import Election
 from controller.fence import Fence, overtaken
 from controller.figures import Figures
+from controller.heartbeat import beat
 from controller.lease import Terms
 from controller.leftovers import Leftovers
 from controller.metrics import Metrics
@@ -138,6 +139,7 @@ class Engine:
             tasks.create_task(self._leftovers.reflector.run(), name="reflect leftovers")
             tasks.create_task(self.following.run(), name="follow")
             tasks.create_task(self._supervision.run(), name="supervise")
+            tasks.create_task(beat(self._metrics), name="heartbeat")
             # Nothing is decided on half a picture: who has not listed everything does not stand.
             for reflector in reflectors:
                 await reflector.wait_synced()

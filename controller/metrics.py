@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import CounterMetricFamily
 from prometheus_client.registry import Collector
@@ -12,6 +12,7 @@ from classifier.cluster.reflector import Reflector
 
 #: Seconds; admission waits run from moments to days.
 WAITS = (1, 10, 60, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600)
+DELAYS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5)
 LAGS = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300)
 
 
@@ -91,6 +92,15 @@ class Metrics:
             "muster_outage", "1 while an outage has not been seen to end: commits are only tried.", registry=registry
         )
         self.leader = Gauge("muster_leader", "1 while this replica may act.", registry=registry)
+        self.loop_delay = Histogram(
+            "muster_event_loop_delay_seconds",
+            "How long the event loop was held up, at each of a hundred beats a second.",
+            buckets=DELAYS,
+            registry=registry,
+        )
+        self.tasks = Gauge("muster_event_loop_tasks", "Tasks in the event loop.", registry=registry)
+        # Memory, CPU time and open files of the process.
+        ProcessCollector(registry=registry)
         self.profile_ready = Gauge(
             "muster_profile_ready",
             "1 while the profile's condition is True.",
