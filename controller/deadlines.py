@@ -46,6 +46,11 @@ class Deadlines(Generic[K]):
         if self._heap[0][2] == key:
             self._sooner.set()
 
+    def clear(self) -> None:
+        """Forget every instant."""
+        self._current.clear()
+        self._heap.clear()
+
     def pop_due(self) -> list[K]:
         """The keys whose instant has come, earliest first; each is forgotten."""
         due: list[K] = []

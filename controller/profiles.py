@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Final
 
 from classifier import api
@@ -35,7 +35,14 @@ class ProfileStatus:
     """Keeps the status of every profile true; ``changed`` may be called at any time."""
 
     def __init__(
-        self, client: Client, cache: Cache, fence: Fence, metrics: Metrics, following: Following, identity: str = ""
+        self,
+        client: Client,
+        cache: Cache,
+        fence: Fence,
+        metrics: Metrics,
+        following: Following,
+        identity: str = "",
+        leading: Callable[[], bool] = lambda: True,
     ) -> None:
         self._client = client
         self._cache = cache
@@ -43,6 +50,7 @@ class ProfileStatus:
         self._metrics = metrics
         self._following = following
         self._identity = identity
+        self._leading = leading
         self._news = following.news()
         self._sources: Sources | None = None
         self._dirty = asyncio.Event()
@@ -55,9 +63,12 @@ class ProfileStatus:
 
     async def run(self) -> None:
         """Follow until cancelled. Must start after the cache is synced."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._listen(), name="news of profiles")
-            tasks.create_task(self._keep(), name="status of profiles")
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._listen(), name="news of profiles")
+                tasks.create_task(self._keep(), name="status of profiles")
+        finally:
+            self._drop(set(self._shown))
 
     async def _listen(self) -> None:
         while True:
@@ -88,7 +99,7 @@ class ProfileStatus:
         for profile in tuple(self._cache.profiles.objects.values()):
             written &= await self._try(profile, knowing(profile) if knowing is not None else None)
             await asyncio.sleep(0)  # thousands of nodes are counted for each: let others have their turn
-        self._drop_gone()
+        self._drop(self._shown.keys() - self._cache.profiles.objects.keys())
         return written and knowing is not None
 
     def _knowing(self) -> Callable[[CapacityProfile], Known] | None:
@@ -131,7 +142,7 @@ class ProfileStatus:
         )
         wanted = status_of(profile, provisioning, self._fence.state(), known, self._client.time.now())
         self._measure(profile.name, wanted, known)
-        if not tells_more(profile.status, wanted):
+        if not tells_more(profile.status, wanted) or not self._leading():
             return
         body = {"metadata": {"resourceVersion": profile.metadata.resource_version}, "status": wanted}
         answer = await self._client.request(
@@ -143,7 +154,7 @@ class ProfileStatus:
         )
         self._cache.profiles.put(answer)
         fault = fault_to_tell(profile.status, wanted)
-        if fault is not None:
+        if fault is not None and self._leading():
             await self._tell(profile, fault)
 
     async def _tell(self, profile: CapacityProfile, fault: str) -> None:
@@ -162,8 +173,9 @@ class ProfileStatus:
         if known is not None:
             self._metrics.setup_faults.labels(name).set(len(known.faults))
 
-    def _drop_gone(self) -> None:
-        for name in self._shown.keys() - self._cache.profiles.objects.keys():
+    def _drop(self, names: Set[str]) -> None:
+        """Show nothing of these as figures any more."""
+        for name in names:
             for type_ in self._shown.pop(name):
                 self._metrics.profile_ready.remove(name, type_)
             self._metrics.setup_faults.remove(name)

@@ -22,6 +22,11 @@ class Tally:
     def __contains__(self, key: str) -> bool:
         return key in self._queue_of
 
+    def clear(self) -> None:
+        """Take every key out."""
+        for key in tuple(self._queue_of):
+            self.set(key, None)
+
     def set(self, key: str, cluster_queue: str | None) -> bool:
         """Put ``key`` under a queue, or take it out (None); whether that changed anything."""
         before = self._queue_of.get(key)

@@ -46,11 +46,13 @@ class Telling:
         metrics: Metrics,
         identity: str,
         monotonic: Callable[[], float] = time.monotonic,
+        leading: Callable[[], bool] = lambda: True,
     ) -> None:
         self._client = client
         self._workloads = workloads
         self._metrics = metrics
         self._identity = identity
+        self._leading = leading
         self._bucket = TokenBucket(RATE, BURST, monotonic)
         self._told: dict[str, _Told] = {}
         self._queued: dict[str, tuple[Outcome, str]] = {}
@@ -74,6 +76,11 @@ class Telling:
         """It waits no more."""
         self._told.pop(key, None)
         self._queued.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget all of it. Another replica may go on, and finds by their names what was told."""
+        self._told.clear()
+        self._queued.clear()
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -100,7 +107,7 @@ class Telling:
 
     async def _tell(self, key: str, outcome: Outcome, line: str) -> None:
         workload = self._workloads.get(key)
-        if workload is None:
+        if workload is None or not self._leading():
             return
         told, never = self._last(key), outcome is Outcome.NEVER_FITS
         turn = told.turn + 1 if told is not None else 0
