@@ -30,7 +30,15 @@ CONTROLLER: Final = "muster-controller"
 #: Seconds instead of minutes. The chart's schema refuses these to people.
 TEST_VALUES: Final[Mapping[str, Any]] = {
     "webhook": {"drain": "1s", "logLevel": "debug"},
-    "controller": {"fenceSettle": "1s", "recoveryGrace": "2s", "outageAfter": "2s", "logLevel": "debug"},
+    # One controller: most scenarios ask the only one how it does. Those of the election have two.
+    "controller": {
+        "replicas": 1,
+        "leaderElection": {"leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "250ms"},
+        "fenceSettle": "1s",
+        "recoveryGrace": "2s",
+        "outageAfter": "2s",
+        "logLevel": "debug",
+    },
     "admission": {"notice": "1s"},
 }
 

@@ -66,7 +66,9 @@ MATRIX: Final = {
             },
         }
     ),
-    "one webhook": Case({"webhook": {"replicas": 1}, "rbac": {"aggregateToView": False}}),
+    "one of each": Case(
+        {"webhook": {"replicas": 1}, "controller": {"replicas": 1}, "rbac": {"aggregateToView": False}}
+    ),
     "without the CRD": Case({"capacityProfile": {"crd": {"install": False}}}),
 }
 

@@ -35,6 +35,8 @@ def test_the_webhook_reads_its_arguments(defaults: list[Object]) -> None:
 
 def test_the_controller_reads_its_arguments(defaults: list[Object]) -> None:
     settings = controller.settings.parse(arguments(defaults, "controller"))
+    assert settings.lease == "muster-controller"
+    assert (settings.lease_duration, settings.renew_deadline, settings.retry_period) == (15_000, 10_000, 2_000)
     assert settings.fence == only(defaults, "ValidatingAdmissionPolicy", "muster-fence")["metadata"]["name"]
     assert settings.notice is None
     assert settings.default_timeout is None

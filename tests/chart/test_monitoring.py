@@ -66,7 +66,7 @@ def test_every_alert_names_a_section_of_the_runbook() -> None:
 def test_a_controller_that_is_paused_on_purpose_is_not_missed() -> None:
     paused = render({"controller": {"replicas": 0}, "monitoring": {"prometheusRule": {"enabled": True}}})
     names = {alert["alert"] for alert in alerts(rendered("monitoring"))} - {alert["alert"] for alert in alerts(paused)}
-    assert names == {"MusterControllerAbsent"}
+    assert names == {"MusterControllerAbsent", "MusterNoLeader"}
 
 
 def test_rules_and_monitor_carry_the_labels_prometheus_selects_by() -> None:

@@ -93,8 +93,8 @@ def test_ports_named_by_services_and_probes_exist(objects: list[Object]) -> None
 
 
 def test_a_budget_is_for_two_replicas_or_more() -> None:
-    assert len(of_kind(rendered("defaults"), "PodDisruptionBudget")) == 1
-    assert not of_kind(rendered("one webhook"), "PodDisruptionBudget")
+    assert len(of_kind(rendered("defaults"), "PodDisruptionBudget")) == 2
+    assert not of_kind(rendered("one of each"), "PodDisruptionBudget")
 
 
 def test_values_reach_the_pods() -> None:

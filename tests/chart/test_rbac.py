@@ -64,6 +64,10 @@ TABLE = {
         ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "muster-fence", READ),
         ("events.k8s.io", "events", "", "create"),
     },
+    "Role/muster-controller": {
+        ("coordination.k8s.io", "leases", "", "create"),
+        ("coordination.k8s.io", "leases", "muster-controller", "get patch"),
+    },
     "Role/muster-kueue-config": {("", "configmaps", "kueue-manager-config", READ)},
     "Role/muster-autoscaler-status": {("", "configmaps", "cluster-autoscaler-status", READ)},
     "ClusterRole/muster-view": {("muster.dev", "capacityprofiles", "", READ)},

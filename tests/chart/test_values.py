@@ -32,7 +32,9 @@ def nested(path: str, value: Any) -> dict[str, Any]:
         ("webhook.tlsMinVersion", "1.1"),
         ("webhook.tlsMinVersion", 1.2),
         ("webhook.preflightOptional", "yes"),
-        ("controller.replicas", 2),
+        ("controller.replicas", "two"),
+        ("controller.leaderElection.leaseDuration", "5s"),
+        ("controller.leaderElection.retry", "2s"),
         ("controller.fenceSettle", "3s"),
         ("controller.recoveryGrace", "0s"),
         ("controller.rate", 0),
@@ -59,6 +61,7 @@ def test_nonsense_is_refused_by_name(path: str, value: Any) -> None:
     [
         "cleanup.gitOpsKeys",
         "webhook.kinds",
+        "controller.leaderElection",
         "kueue.config",
         "kueue.config.name",
         "kueue.config.namespace",
@@ -97,6 +100,11 @@ def test_minima_are_the_schemas_alone() -> None:
         ({"admission": {"defaultTimeout": "1h0m1s", "maxTimeout": "60m"}}, "admission.defaultTimeout 1h0m1s is longer"),
         ({"admission": {"defaultTimeout": "3601s", "maxTimeout": "1h"}}, "raise admission.maxTimeout"),
         ({"webhook": {"failurePolicy": "Fail", "replicas": 1}}, "set webhook.replicas to 2 or more"),
+        (
+            {"controller": {"leaderElection": {"renewDeadline": "15s"}}},
+            "two replicas could lead at once: raise leaseDuration",
+        ),
+        ({"controller": {"leaderElection": {"retryPeriod": "10s"}}}, "raise renewDeadline, or lower retryPeriod"),
         ({"webhook": {"port": 9443, "metricsPort": 9443}}, "choose another webhook.metricsPort"),
     ],
 )
