@@ -89,25 +89,25 @@ class Plan(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class CommitCleanup(NamedTuple):
+class CommitCleanup(msgspec.Struct, frozen=True):
     """Write the second decision on the Workload, guarded by its resourceVersion."""
 
     marker: Marker
     at: int
 
 
-class Delete(NamedTuple):
+class Delete(msgspec.Struct, frozen=True):
     """Delete what the Workload stands for, guarded by uid and resourceVersion of each copy."""
 
     marker: Marker
     at: int
 
 
-class Withdraw(NamedTuple):
+class Withdraw(msgspec.Struct, frozen=True):
     """Take the second decision back: its ground is gone, and while it stands nobody may reactivate the Workload."""
 
 
-class Wait(NamedTuple):
+class Wait(msgspec.Struct, frozen=True):
     """Nothing before this instant, ms."""
 
     until: int
