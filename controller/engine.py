@@ -118,6 +118,7 @@ class Engine:
             remover=self._remover,
             leftovers=self._leftovers,
             chains=Chains(client),
+            gap=lambda: self.election.gap,
         )
         self._reflectors = [*self.cache.needed, self.fence.policies, self.fence.bindings]
         metrics.watch_reflectors([*self._reflectors, *self.cache.optional])
