@@ -6,6 +6,7 @@ again.
 """
 
 import logging
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -32,6 +33,8 @@ SOON: Final = 10 * SECOND
 LATER: Final = HOUR
 #: A Workload that Kueue writes while its pods go is read again so often.
 _TRIES: Final = 5
+#: Conditions that say since when a job is stopped.
+_STOPPED: Final = frozenset({"Suspended", "RayClusterSuspended"})
 #: Events about cleanups, a second on average and at once; more are dropped.
 _EVENTS: Final = (5.0, 25)
 
@@ -54,7 +57,7 @@ class Remover:
 
     async def commit(self, facts: Facts, action: CommitCleanup) -> int | None:
         """The first step: say on the Workload that its owner will be deleted."""
-        pause = await self._pods_forbid(facts, action.marker)
+        pause = await self._forbidden(facts, action.marker)
         if pause is not None:
             return pause
         await self._writer.annotate_workload(facts.workload, {api.CLEANUP_COMMITTED: format_instant(action.at)})
@@ -69,7 +72,7 @@ class Remover:
             return None
         if not _stands(current, action) or cleanup.unproven(msgspec.structs.replace(facts, workload=current)):
             return SOON
-        pause = await self._pods_forbid(facts, action.marker)
+        pause = await self._forbidden(facts, action.marker)
         if pause is not None:
             if pause == LATER:
                 await self._writer.annotate_workload(current, {api.CLEANUP_COMMITTED: None})
@@ -114,23 +117,36 @@ class Remover:
 
     # --- looks ------------------------------------------------------------------------------------------------
 
-    async def _pods_forbid(self, facts: Facts, marker: Marker) -> int | None:
-        """How long to leave a job alone for its pods' sake: some may still run, or some ran after the decision."""
-        if facts.view.gates_pods or facts.owner.uid == facts.workload.uid:
+    async def _forbidden(self, facts: Facts, marker: Marker) -> int | None:
+        """How long to leave a job alone: it may still run, or ran after the decision, or is not as it was seen."""
+        view = facts.view
+        if view.gates_pods or facts.owner.uid == facts.workload.uid:
             return None  # its pods are what was decided on, or it has none
         key = facts.workload.key
         if self._ran.get(key, (None, ""))[0] == marker:
             return LATER
-        for pod in await self._pods_of(facts.view, facts.owner):
-            if not finished(pod) and not gated(pod):
-                return SOON
-            # Whole seconds, cut off: in doubt it came after.
-            created = instant_or_none(pod.metadata.creation_timestamp)
-            if finished(pod) and (created is None or created + SECOND > marker.at):
-                self._ran[key] = marker, f"pod {pod.name} ran after its wait was ended"
-                await self.looked_at(key, facts, None)
-                return LATER
+        owner = await self._read(view, facts.owner)
+        if owner is None or owner.metadata.resource_version != facts.owner.metadata.resource_version:
+            return SOON
+        pods = await self._pods_of(view, owner)
+        if any(not finished(pod) and not gated(pod) for pod in pods):
+            return SOON
+        trace = _trace(view, owner, pods, marker.at)
+        if trace is not None:
+            self._ran[key] = marker, trace
+            await self.looked_at(key, facts, None)
+            return LATER
         return None
+
+    async def _read(self, view: KindView, owner: Meta) -> Meta | None:
+        """With its status, which no copy has that is kept."""
+        try:
+            body = await self._writer.send("GET", view.resource.path(owner.namespace, owner.name), channel=API)
+        except ApiError as error:
+            if error.missing:
+                return None
+            raise
+        return msgspec.json.decode(body, type=view.type_)
 
     async def _pods_of(self, view: KindView, owner: Meta) -> list[Pod]:
         found: dict[str, Pod] = {}
@@ -186,6 +202,24 @@ class Remover:
             await self._writer.send("POST", path, event, channel=API, turn=False)
         except (ApiError, Unreachable) as error:
             log.debug("an event of a cleanup is dropped", extra={"cause": str(error)})
+
+
+def _trace(view: KindView, owner: Meta, pods: Iterable[Pod], decided: int) -> str | None:
+    """What tells that a job ran after the decision, be it that a person let it go and Kueue stopped it again.
+
+    Instants are whole seconds, cut off: in doubt it came after.
+    """
+
+    def since(text: str | None) -> bool:
+        at = instant_or_none(text)
+        return at is None or at + SECOND > decided
+
+    if view.ending(owner) is not None:
+        return "it has ended"
+    if any(c.type in _STOPPED and c.true and since(c.last_transition_time) for c in view.conditions(owner)):
+        return "it was let go after its wait was ended"
+    ran = next((pod for pod in pods if finished(pod) and since(pod.metadata.creation_timestamp)), None)
+    return None if ran is None else f"pod {ran.name} ran after its wait was ended"
 
 
 def _stands(workload: Workload, action: Delete) -> bool:

@@ -188,6 +188,29 @@ async def test_what_ran_by_hand_since_is_kept_and_that_is_said(cluster: Cluster,
     assert "pod train-0 ran after its wait was ended" in event["note"]
 
 
+async def test_what_was_let_go_and_stopped_again_since_is_kept_though_its_pods_are_gone(
+    cluster: Cluster, start: Any
+) -> None:
+    timed_out(cluster)
+    stopped = job().condition("Suspended", True, at=now() - HOUR + SECOND).raw()["status"]
+    cluster.edit(JOB, lambda obj: obj.update(status=stopped))
+    async with start(*FAST) as controller:
+        await controller.until(lambda: controller.value("muster_cleanups_total", outcome="skipped") == 1)
+        await controller.until(lambda: controller.engine._queue.idle)
+    assert not committed(cluster)
+    assert not deletions(cluster)
+    (event,) = [event for event in cluster.events if event["reason"] == api.EVENT_KEPT]
+    assert "it was let go after its wait was ended" in event["note"]
+
+
+async def test_that_it_was_stopped_before_holds_nothing_up(cluster: Cluster, start: Any) -> None:
+    timed_out(cluster)
+    stopped = job().condition("Suspended", True, at=now() - HOUR - 2 * SECOND).raw()["status"]
+    cluster.edit(JOB, lambda obj: obj.update(status=stopped))
+    async with start(*FAST) as controller:
+        await controller.until(lambda: JOB not in cluster.objects)
+
+
 async def test_pods_of_an_earlier_run_hold_nothing_up(cluster: Cluster, start: Any) -> None:
     timed_out(cluster)
     cluster.put(POD, pod("Failed", now() - 2 * HOUR))
