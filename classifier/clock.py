@@ -162,8 +162,10 @@ def _followed(ledger: Ledger, workload: Workload, restart: bool, end: int, now: 
         at = started_at(workload, now, ledger.origin if ledger.attempt > 1 else None)
         if at is not None:
             ledger = ledger if ledger.deactivated else _resumed(ledger, end)
-            started = max(ledger.origin, min(at, now))
-            ledger = msgspec.structs.replace(ledger, started=started, paused=None, queue=None)
+            at = min(at, now)
+            # Whatever else is told of a pause, the wait ended when it started.
+            origin = min(ledger.origin, at)
+            ledger = msgspec.structs.replace(ledger, origin=origin, started=at, paused=None, queue=None)
     if ledger.over and restart:
         assert ledger.started is not None
         back = back_since(workload, ledger.started, now)
@@ -179,8 +181,9 @@ def _standing(workload: Workload, ledger: Ledger, restart: bool, pause: _Pause |
     if not workload.active:
         if parse_marker(workload):
             return Standing.COMMITTED
-        held = bounded and pause is not None and not ledger.deactivated
-        return Standing.PAUSED if held else Standing.DEACTIVATED
+        if pause is None or ledger.deactivated:
+            return Standing.DEACTIVATED
+        return Standing.PAUSED if bounded else Standing.STARTED
     if not bounded:
         return Standing.STARTED
     if workload.is_true(api.ADMITTED):
@@ -266,11 +269,11 @@ def read(
     known = parse_ledger(owner)
     pause = _pause(workload, queue, rules.hold)
     first = Ledger(owner.uid, instant_or_none(workload.metadata.creation_timestamp) or now)
-    ledger = _activated(_bridged(known or first, unseen, now), workload, now)
+    ledger = _activated(known or first, workload, now)
     end = _end(ledger, workload, queue, now)
     standing = _standing(workload, ledger, rules.restart, pause)
     if standing not in (Standing.FINISHED, Standing.COMMITTED):
-        ledger = _followed(ledger, workload, rules.restart, end, now)
+        ledger = _bridged(_followed(ledger, workload, rules.restart, end, now), unseen, now)
         standing = _standing(workload, ledger, rules.restart, pause)
     cause = pause.cause if pause is not None and standing is Standing.PAUSED else ""
     if known is None and (timeout is None or standing is Standing.FINISHED):

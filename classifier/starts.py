@@ -7,7 +7,7 @@ from typing import Final
 
 from classifier import api
 from classifier.instant import instant_or_none
-from classifier.objects import Condition, Workload
+from classifier.objects import Condition, Eviction, Workload
 
 #: Why Kueue puts a Workload back at a later moment than it stopped it, and the word for that moment
 #: (Kueue: pkg/controller/core/workload_controller.go). Until then nobody can be admitted.
@@ -41,9 +41,15 @@ def started_at(workload: Workload, now: int, since: int | None = None) -> int | 
         return _changed(ready, now)
     if admitted is None:
         return None
-    if admitted.true:
-        return _changed(admitted, now) if ready is None else None
-    return None if _never_ready(workload) else _changed(admitted, now) - 1
+    evicted = _evictions(workload)
+    if admitted.true and ready is None:
+        return _changed(admitted, now)
+    if admitted.true and not evicted:
+        return None
+    never_ready = bool(evicted) and all(
+        e.reason == api.PODS_READY_TIMEOUT and e.underlying_cause == api.WAIT_FOR_START for e in evicted
+    )
+    return None if never_ready else _changed(admitted, now) - 1
 
 
 def _started_since(workload: Workload, now: int, since: int) -> int | None:
@@ -57,7 +63,8 @@ def _started_since(workload: Workload, now: int, since: int) -> int | None:
     if admitted.true:
         if ready is None:
             return _changed(admitted, now)
-        return _changed(ready, now) if _was_ready(ready) and _changed(ready, now) >= since else None
+        changed = _changed(ready, now)
+        return changed if changed > since or (_was_ready(ready) and changed == since) else None
     left = _changed(admitted, now)
     news = left > since and (ready is None or _changed(ready, now) > since)
     return left - 1 if news else None
@@ -98,12 +105,9 @@ def _was_ready(ready: Condition) -> bool:
     return ready.true or ready.reason == api.WAIT_FOR_RECOVERY
 
 
-def _never_ready(workload: Workload) -> bool:
+def _evictions(workload: Workload) -> list[Eviction]:
     stats = workload.status.scheduling_stats if workload.status else None
-    evictions = (stats.evictions if stats else None) or ()
-    return bool(evictions) and all(
-        e.reason == api.PODS_READY_TIMEOUT and e.underlying_cause == api.WAIT_FOR_START for e in evictions
-    )
+    return (stats.evictions if stats else None) or []
 
 
 def _changed(condition: Condition, now: int) -> int:

@@ -1,7 +1,7 @@
 """Random lives of one gang: the real decisions, judged by a small model of their own (design §3).
 
-The model knows the truth and counts the wait by itself. Where the controller was away it counts what the controller
-cannot know: a pause that nobody saw begin and end is part of the wait.
+The model knows the truth and counts the length of the wait, where the clock keeps an origin; it reads no condition. It
+follows the clock in what the controller could not know: it learns what is true only when the controller looks.
 """
 
 from hypothesis import settings
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from classifier import api, clock
+from classifier.clock import Gap, Standing
 from classifier.instant import HOUR, MINUTE, SECOND, instant_or_none, parse_duration
 from controller.decide import (
     Action,
@@ -25,9 +26,11 @@ from controller.decide import (
 from tests.protocol import BOUND, WRITE, Cluster
 
 TIMEOUTS = st.sampled_from(["20m", "1h", "9h", "1m", None])
+LEVELS = st.sampled_from(["job", "LocalQueue", "ClusterQueue", "profile", "Namespace", "default"])
 SPANS = st.sampled_from([MINUTE, 9 * MINUTE, 19 * MINUTE, SECOND, HOUR, 5 * HOUR]) | st.integers(1, HOUR)
 #: What the writes of one look take at most.
 SLACK = BOUND * WRITE
+ON, OFF = True, False
 
 
 class Life(RuleBasedStateMachine):
@@ -35,20 +38,27 @@ class Life(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.cluster = Cluster()
+        self.cluster = Cluster(timeout=None)
         self.cluster.witness = self.judge
+        # The truth: what holds the gang back, since when it can be told, how far it is.
         self.pods_ready = self.gated = self.held = self.stopped = False
-        self.admitted = self.started = self.deactivated = False
-        self.away = False
-        #: The number of this attempt, and whether an activation that ends it has yet to be seen.
+        self.queue_changed = self.created = self.left = self.cluster.now
+        self.admitted = self.ready = self.deactivated = False
+        #: In this wait: it has started; it left an admission in a way that leaves open whether it had.
+        self.started = self.doubtful = False
+        #: When Kueue put it back after a stop, and whether it has yet to.
+        self.put_back, self.to_put_back = 0, False
+        # What the controller knows.
+        self.away, self.away_since = False, 0
+        self.remembered = self.over = self.once = self.deactivation_seen = False
         self.attempt, self.reactivated = 1, False
-        #: What the controller knows: that the wait stands still, that it is over, that a person has deactivated it.
-        self.pause_seen = self.start_seen = self.deactivation_seen = False
-        #: The wait in this attempt up to ``counted_to``, and how long it was when a deadline was first announced.
-        self.waited, self.counted_to, self.waited_before = 0, self.cluster.now, 0
+        #: The wait in this attempt, which began at ``begun``, as long as it was at ``counted_to``; and what of it is
+        #: a pause since then: its queue, "" where nothing dates its end.
+        self.waited, self.counted_to, self.begun = 0, self.cluster.now, self.cluster.now
+        self.pause: str | None = None
+        # What was announced in this attempt: until when, how long the wait was then, the least notice owed.
         self.announced: int | None = None
-        #: The least notice any deadline announced in this attempt had to leave.
-        self.notice = 0
+        self.waited_before, self.notice = 0, 0
 
     @initialize(
         timeout=TIMEOUTS,
@@ -56,10 +66,15 @@ class Life(RuleBasedStateMachine):
         gated=st.booleans(),
         pods_ready=st.booleans(),
         away=st.booleans(),
+        restart=st.booleans(),
     )
-    def submit(self, timeout: str | None, notice: int | None, gated: bool, pods_ready: bool, away: bool) -> None:
+    def submit(
+        self, timeout: str | None, notice: int | None, gated: bool, pods_ready: bool, away: bool, restart: bool
+    ) -> None:
         self.cluster.timeout, self.cluster.notice = timeout, notice
+        self.cluster.requeue = "Restart" if restart else "None"
         self.gated, self.pods_ready, self.away = gated, pods_ready, away
+        self.away_since = self.cluster.now
         self.new_workload()
         self.look()
 
@@ -70,64 +85,160 @@ class Life(RuleBasedStateMachine):
         return self.cluster.workload.done().active
 
     @property
-    def still(self) -> bool:
-        """Whether the wait stands still: nobody could be admitted."""
-        return not self.admitted and (self.gated or self.held or self.stopped)
+    def marked(self) -> bool:
+        return live_decision(self.cluster.workload.done()) is not None
 
-    def count(self) -> None:
-        """Count the time up to now."""
-        unseen = (self.away and not self.pause_seen) or self.cluster.ledger() is None
-        # What follows a decision counts as well, should the Workload be made anew instead of reactivated.
-        if unseen or not (self.deactivated or self.started or self.still):
-            self.waited += self.cluster.now - self.counted_to
-        self.counted_to = self.cluster.now
+    @property
+    def hold(self) -> bool:
+        """Dispatch holds it: its word alone stops nothing."""
+        return not self.active and self.cluster.workload.done().annotation(clock.HOLD) is not None
+
+    @property
+    def restart(self) -> bool:
+        return self.cluster.requeue == "Restart"
+
+    @property
+    def bound(self) -> int | None:
+        """The timeout as design §3 has it."""
+        said, caps = self.cluster.said, self.cluster.caps
+        order = ("job", "LocalQueue", "ClusterQueue", "profile", "Namespace", "default")
+        found = [parse_duration(said[level]) for level in order if said.get(level)]
+        return min(found[0], *map(parse_duration, caps.values())) if found and caps else next(iter(found), None)
+
+    def reason(self) -> str | None:
+        """Why it stands still: nobody could be admitted. "" where nothing dates the end of it."""
+        if self.hold:
+            return ""
+        if self.admitted or not self.active:
+            return None
+        if self.gated or self.held:
+            return ""
+        return "gpu" if self.stopped else None
 
     def new_workload(self) -> None:
         self.cluster.recreate()
-        self.held = False
+        self.created = self.cluster.now
+        self.held = self.started = self.doubtful = self.to_put_back = False
         self.cluster.workload.annotate(api.ADMISSION_GATED_BY, "example.com/gate" if self.gated else None)
         if self.pods_ready:
-            self.cluster.workload.condition(api.PODS_READY, False, "WaitForStart")
+            self.cluster.workload.condition(api.PODS_READY, OFF, api.WAIT_FOR_START, self.cluster.now)
+
+    def passes(self) -> None:
+        """Kubernetes dates in whole seconds: no two changes of one condition in the same one."""
+        self.cluster.now += SECOND
 
     def change_workload(self) -> None:
         self.cluster.touch(self.cluster.workload)
         self.look()
 
+    # --- what the controller learns ---------------------------------------------------------------------------------
+
+    def elapsed(self) -> int:
+        return self.waited if self.pause is not None else self.waited + self.cluster.now - self.counted_to
+
+    def count(self, to: int) -> None:
+        if self.pause is None:
+            self.waited += to - self.counted_to
+        self.counted_to = to
+
+    def begin(self, at: int, now: int) -> None:
+        """A new attempt, whose wait began ``at``."""
+        self.attempt += 1
+        self.begun, self.waited, self.counted_to, self.pause = at, now - at, now, None
+        self.reactivated = self.deactivation_seen = self.over = False
+        self.announced = None
+        self.started = self.started and self.admitted and (self.ready or not self.pods_ready)
+        self.doubtful = False
+
+    def learn(self, now: int) -> None:
+        """What this look tells, in the order in which things happen to a wait."""
+        gap = self.cluster.unseen
+        if not self.remembered:
+            self.begun = self.counted_to = self.created
+            self.waited, self.pause = 0, None
+        if self.active and self.reactivated:
+            self.begin(now, now)
+        if not self.marked:
+            self.follow(now)
+        if gap is not None and self.pause is None and not self.over and not self.marked and not self.deactivation_seen:
+            # Not counted twice: what a new attempt began after is not of its wait.
+            self.waited -= max(0, min(gap.until, now) - max(gap.since, self.begun))
+        if self.over or self.marked or self.deactivation_seen:
+            return
+        if not self.active and not self.hold:
+            self.deactivation_seen = True
+            return
+        reason = self.reason()
+        if self.once and not self.restart and (self.active or self.hold):
+            return  # nobody counts it
+        if reason is not None and self.pause is None:
+            dated = {"gpu": self.queue_changed}.get(reason, self.created if self.gated and not self.hold else now)
+            self.count(min(max(dated, self.begun), now))
+        elif reason is None and self.pause is not None:
+            ended = self.queue_changed if self.pause == "gpu" and not self.stopped else now
+            self.counted_to, self.pause = max(ended, self.counted_to), None
+        self.pause = reason
+        if reason is None:
+            self.count(now)
+
+    def follow(self, now: int) -> None:
+        if not self.over and self.doubtful and not self.started:
+            # Either answer will do: in doubt it has, but an attempt that is not the first may know better.
+            ledger = self.reading().ledger
+            self.started = ledger is not None and (ledger.over or ledger.attempt > self.attempt)
+            self.doubtful = False
+        if self.started and not self.over:
+            self.over = self.once = True
+            self.pause, self.deactivation_seen = None, False
+        waits = self.active and not self.admitted and not self.to_put_back
+        if self.over and self.restart and waits:
+            back = max(self.left, self.put_back, self.created)
+            self.started = False
+            self.begin(back, now)
+
+    def reading(self) -> clock.Reading:
+        return self.cluster.decide().reading
+
     # --- the controller ---------------------------------------------------------------------------------------------
 
     def look(self, writes: int = BOUND) -> None:
-        self.count()
         if self.away:
             return
-        if writes and self.reactivated and self.active:
-            self.attempt, self.reactivated, self.deactivation_seen = self.attempt + 1, False, False
-            self.waited, self.announced = 0, None
-        actions = self.cluster.look(writes)
-        self.count()
-        if not actions:
-            return  # it died before the first write, which is the one that remembers
-        self.pause_seen = self.still
-        if self.cluster.ledger() is not None:
-            self.start_seen = self.start_seen or (self.started and self.active)
-            self.deactivation_seen = self.deactivated and not self.start_seen
-        if isinstance(actions[-1], Rest):
+        if writes and (self.remembered or self.bound is not None):
+            self.learn(self.cluster.now)
+            self.remembered = True
+        self.cluster.look(writes)
+        if writes == BOUND:
             self.judge_rest()
 
     def judge_rest(self) -> None:
         workload, job = self.cluster.workload.done(), self.cluster.job.done()
-        assert isinstance(self.cluster.decide().action, Rest)
-        live, ledger = live_decision(workload), self.cluster.ledger()
+        decision = self.cluster.decide()
+        assert isinstance(decision.action, Rest)
+        live, ledger, reading = live_decision(workload), self.cluster.ledger(), decision.reading
         assert clock.parse_marker(workload) == live
         assert not dead_mirror(job, live)
-        assert ledger is None or ledger.attempt == self.attempt
-        if self.active and not self.started and workload.annotation(api.ADMISSION_DEADLINE) is not None:
-            assert self.cluster.timeout is not None
-            assert job.annotation(api.ADMISSION_DEADLINE) == workload.annotation(api.ADMISSION_DEADLINE)
+        assert (ledger is not None) is self.remembered
+        if ledger is None:
+            return
+        assert ledger.attempt == self.attempt
+        assert ledger.over is self.over
+        assert (ledger.started is not None) is self.once
+        if reading.standing in clock.BOUND:
+            until = self.cluster.now if ledger.paused is None else ledger.paused
+            assert abs(until - ledger.origin - self.elapsed()) <= SLACK
+            shown = workload.annotation(api.ADMISSION_DEADLINE)
+            assert (shown is not None) is (self.bound is not None)
+            assert job.annotation(api.ADMISSION_DEADLINE) == shown
+        if reading.standing is Standing.WAITING and self.bound is not None and reading.policy_at is not None:
+            assert abs(reading.policy_at - self.cluster.now - self.bound + self.elapsed()) <= SLACK
+        if self.over and self.active and not self.admitted and not self.to_put_back:
+            # What nobody enforces is not shown.
+            assert workload.annotation(api.ADMISSION_DEADLINE) is None
 
     # --- what may be written ----------------------------------------------------------------------------------------
 
     def judge(self, action: Action, facts: Facts) -> None:
-        self.count()
         workload, ledger = self.cluster.workload.done(), self.cluster.ledger()
         match action:
             case Commit(marker, deadline):
@@ -142,21 +253,25 @@ class Life(RuleBasedStateMachine):
                 self.judge_announcement(annotations)
             case WriteWorkload(annotations, void):
                 if void is not None:
-                    # The ledger first: it knows the new attempt, or the person's pause.
+                    # The ledger first: it knows the new attempt, the person's pause, or the start.
                     assert ledger is not None
-                    assert ledger.attempt > void.attempt or ledger.paused is not None
+                    assert ledger.attempt > void.attempt or ledger.paused is not None or ledger.over
                 self.judge_announcement(annotations)
 
     def judge_commit(self, attempt: int, deadline: int) -> None:
         shown = self.cluster.shown()
-        assert self.cluster.timeout is not None
+        assert self.bound is not None
         assert self.cluster.enforce
+        assert self.cluster.now >= self.cluster.not_before
         assert shown == deadline <= self.cluster.now
         assert self.active
-        assert not any((self.still, self.admitted, self.started))
+        assert self.reason() is None
+        assert not self.admitted
+        assert not self.started
+        assert self.restart or not self.once
         assert attempt == self.attempt
-        assert self.waited >= parse_duration(self.cluster.timeout)
-        assert self.waited - self.waited_before >= self.notice - SLACK
+        assert self.elapsed() >= self.bound
+        assert self.elapsed() - self.waited_before >= self.notice - SLACK
 
     def judge_announcement(self, annotations: Annotations) -> None:
         """A deadline is never earlier than the one before it, or it leaves the notice."""
@@ -166,14 +281,13 @@ class Life(RuleBasedStateMachine):
         if deadline is None:
             self.announced = None
             return
-        assert self.cluster.timeout is not None
-        timeout = parse_duration(self.cluster.timeout)
-        notice = min(timeout // 2, 10 * MINUTE) if self.cluster.notice is None else self.cluster.notice
+        assert self.bound is not None
+        notice = min(self.bound // 2, 10 * MINUTE) if self.cluster.notice is None else self.cluster.notice
         # One that the Workload still shows has been announced, too.
         before = self.cluster.shown() if self.announced is None and self.attempt == 1 else self.announced
         if before is None:
             assert deadline >= self.cluster.now - SLACK + notice
-            self.waited_before, self.notice = self.waited, notice
+            self.waited_before, self.notice = self.elapsed(), notice
         elif deadline < before:
             assert deadline >= self.cluster.now - SLACK + notice
             self.notice = min(self.notice, notice)
@@ -196,35 +310,61 @@ class Life(RuleBasedStateMachine):
         self.cluster.now = max(self.cluster.now, end)
         self.look()
 
-    @rule(running=st.booleans())
-    def queue(self, running: bool) -> None:
+    @rule(running=st.booleans(), drain=st.booleans())
+    def queue(self, running: bool, drain: bool) -> None:
         assert self.cluster.queue is not None
-        self.count()
-        if running is self.stopped:
-            self.stopped = not running
-            (self.cluster.queue.running if running else self.cluster.queue.stopped)(self.cluster.now)
-        self.look()
+        if running is not self.stopped:
+            return
+        self.passes()
+        self.stopped, self.queue_changed = not running, self.cluster.now
+        (self.cluster.queue.running if running else self.cluster.queue.stopped)(self.cluster.now)
+        if self.admitted and not running and drain:
+            self.leave("LocalQueueStopped")
+        elif running:
+            self.requeue("LocalQueueStopped", "LocalQueueRestarted")
+        self.change_workload()
 
     @precondition(lambda self: self.gated)
     @rule()
     def gate_opens(self) -> None:
-        self.count()
         self.gated = False
         self.cluster.workload.annotate(api.ADMISSION_GATED_BY, None)
         self.change_workload()
 
     @precondition(lambda self: not self.admitted)
     @rule(on=st.booleans())
-    def hold(self, on: bool) -> None:
-        self.count()
+    def kueue_holds(self, on: bool) -> None:
         self.held = on
-        self.cluster.workload.condition(api.QUOTA_RESERVED, False, api.ON_HOLD if on else "Pending")
+        self.cluster.workload.condition(api.QUOTA_RESERVED, OFF, api.ON_HOLD if on else "Pending")
         self.change_workload()
 
-    @rule(timeout=TIMEOUTS)
-    def policy(self, timeout: str | None) -> None:
-        self.count()
-        self.cluster.timeout = timeout
+    @precondition(lambda self: not self.marked)
+    @rule(on=st.booleans())
+    def dispatch_holds(self, on: bool) -> None:
+        """Its marker and ``active`` in one patch."""
+        if on is self.hold or on is not self.active:
+            return
+        self.passes()
+        self.cluster.workload.annotate(clock.HOLD, "7" if on else None)
+        self.activate(not on)
+
+    @rule(level=LEVELS, timeout=TIMEOUTS)
+    def policy(self, level: str, timeout: str | None) -> None:
+        self.cluster.said = {k: v for k, v in self.cluster.said.items() if k != level}
+        if timeout is not None:
+            self.cluster.said[level] = timeout
+        self.look()
+
+    @rule(level=st.sampled_from(["LocalQueue", "profile", "default"]), cap=TIMEOUTS)
+    def cap(self, level: str, cap: str | None) -> None:
+        self.cluster.caps = {k: v for k, v in self.cluster.caps.items() if k != level}
+        if cap is not None:
+            self.cluster.caps[level] = cap
+        self.look()
+
+    @rule(restart=st.booleans())
+    def requeue_policy(self, restart: bool) -> None:
+        self.cluster.requeue = "Restart" if restart else "None"
         self.look()
 
     @rule(on=st.booleans())
@@ -232,67 +372,112 @@ class Life(RuleBasedStateMachine):
         self.cluster.enforce = on
         self.look()
 
+    @rule(span=st.sampled_from([0, 5 * MINUTE]))
+    def grace(self, span: int) -> None:
+        self.cluster.not_before = self.cluster.now + span
+        self.look()
+
+    @rule(span=SPANS)
+    def clock_steps(self, span: int) -> None:
+        """The API server's time jumps, which starts a grace: it counts as time, but ends nothing at once."""
+        self.cluster.now += span
+        self.cluster.not_before = self.cluster.now + 5 * MINUTE
+        self.look()
+
     @rule(away=st.booleans())
     def controller(self, away: bool) -> None:
-        self.count()
+        if away and not self.away:
+            self.away_since = self.cluster.now
+        if self.away and not away:
+            self.cluster.unseen = None
+        if self.away and not away and not self.stopped and self.queue_changed > self.away_since:
+            self.cluster.unseen = Gap(self.away_since, self.queue_changed)
         self.away = away
         self.look()
 
     @rule(writes=st.integers(0, 3))
     def crash(self, writes: int) -> None:
         """The next thing to happen finds the world as a controller left it that died between two writes."""
-        self.away = False
+        self.controller(False)
         self.look(writes)
-        self.away = True
+        self.away, self.away_since = True, self.cluster.now
 
-    @precondition(lambda self: self.active and not self.admitted and not self.still)
+    @precondition(lambda self: self.active and not self.admitted and self.reason() is None)
     @rule()
     def admit(self) -> None:
-        self.count()
-        self.admitted = True
+        self.passes()
+        self.admitted, self.ready = True, False
         self.started = self.started or not self.pods_ready
-        self.cluster.workload.condition(api.QUOTA_RESERVED, True).condition(api.ADMITTED, True)
+        at = self.cluster.now
+        self.cluster.workload.condition(api.QUOTA_RESERVED, ON, at=at).condition(api.ADMITTED, ON, at=at)
+        self.cluster.workload.condition(api.EVICTED, OFF, "QuotaReserved", at)
         self.cluster.job.spec["suspend"] = False
         self.cluster.touch(self.cluster.job)
         self.change_workload()
 
     @precondition(lambda self: self.pods_ready and self.admitted)
-    @rule()
-    def pods_become_ready(self) -> None:
-        self.count()
+    @rule(ready=st.booleans())
+    def pods(self, ready: bool) -> None:
+        """They become ready, or fail and are waited for again."""
+        if ready is self.ready:
+            return
+        self.passes()
+        self.ready = ready
         self.started = True
-        self.cluster.workload.condition(api.PODS_READY, True, "Started")
+        reason = "Started" if ready else api.WAIT_FOR_RECOVERY
+        self.cluster.workload.condition(api.PODS_READY, ready, reason, self.cluster.now)
         self.change_workload()
 
     @precondition(lambda self: self.admitted)
-    @rule()
-    def evict(self) -> None:
-        self.leave("Preempted") if self.started else self.leave(api.PODS_READY_TIMEOUT, api.WAIT_FOR_START)
+    @rule(preempted=st.booleans())
+    def evict(self, preempted: bool) -> None:
+        self.passes()
+        cause = api.WAIT_FOR_RECOVERY if self.started else api.WAIT_FOR_START
+        self.leave("Preempted") if preempted else self.leave(api.PODS_READY_TIMEOUT, cause)
         self.change_workload()
 
     def leave(self, reason: str, cause: str = "") -> None:
-        """Admitted no more."""
-        self.count()
-        self.admitted = False
-        self.cluster.workload.condition(api.QUOTA_RESERVED, False).condition(api.ADMITTED, False).evicted(reason, cause)
-        if self.pods_ready:
-            self.cluster.workload.condition(api.PODS_READY, False, "WaitForStart")
+        """Admitted no more. That it had not started can be told of a timeout of its pods alone."""
+        at, workload = self.cluster.now, self.cluster.workload
+        if not self.started and reason != api.PODS_READY_TIMEOUT:
+            self.doubtful = True
+        self.admitted = self.ready = False
+        self.left, self.put_back = at, 0
+        workload.condition(api.QUOTA_RESERVED, OFF, "Pending", at).condition(api.ADMITTED, OFF, at=at)
+        workload.condition(api.EVICTED, ON, reason, at).evicted(reason, cause)
+        workload.condition(api.REQUEUED, reason == "Preempted", reason, at)
+        self.to_put_back = reason in ("Deactivated", "LocalQueueStopped")
+        if self.pods_ready and self.was_ready():
+            workload.condition(api.PODS_READY, OFF, api.WAIT_FOR_START, at)
         self.cluster.job.spec["suspend"] = True
         self.cluster.touch(self.cluster.job)
+
+    def was_ready(self) -> bool:
+        ready = self.cluster.workload.done().condition(api.PODS_READY)
+        return ready is not None and (ready.true or ready.reason == api.WAIT_FOR_RECOVERY)
+
+    def requeue(self, stopped_by: str, word: str) -> None:
+        """Kueue puts it back after it had stopped it itself."""
+        requeued = self.cluster.workload.done().condition(api.REQUEUED)
+        if requeued is not None and not requeued.true and requeued.reason == stopped_by:
+            self.cluster.workload.condition(api.REQUEUED, ON, word, self.cluster.now)
+            self.put_back, self.to_put_back = self.cluster.now, False
 
     @rule(active=st.booleans())
     def person(self, active: bool) -> None:
         """Deactivates or reactivates."""
-        self.count()
         if active is self.active:
             return
+        self.passes()
         if active:
             self.activated(clock.parse_marker(self.cluster.workload.done()))
-        elif self.admitted:
-            # Kueue stops it. That it had not started can no longer be told: in doubt it has.
-            self.leave("Deactivated")
-            self.started = True
-        self.deactivated = not active
+        self.activate(active)
+
+    def activate(self, active: bool) -> None:
+        if not active and self.admitted:
+            self.leave("Deactivated")  # Kueue stops it
+        if active:
+            self.requeue("Deactivated", "Reactivated")
         self.cluster.activate(active)
         self.look()
 
@@ -303,31 +488,32 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: not self.admitted)
     @rule()
     def workload_is_made_anew(self) -> None:
-        self.count()
+        self.passes()
         # A start that nobody saw is forgotten with the Workload that showed its traces.
-        self.started = self.start_seen
         if not self.active:
             self.activated(None)
-        self.deactivated = False
         self.new_workload()
+        self.left = self.put_back = 0
         self.look()
 
     def teardown(self) -> None:
         """Whatever happened: back in the queue under a policy it is ended, and says so, unless it had started."""
-        self.away, self.cluster.enforce = False, True
-        self.look()
+        self.controller(False)
+        self.cluster.enforce, self.cluster.not_before = True, 0
         if self.admitted:
-            self.evict()
+            self.evict(True)
+        if self.hold:
+            self.dispatch_holds(False)
         self.person(True)
-        self.queue(True)
+        self.queue(True, False)
         if self.gated:
             self.gate_opens()
-        self.hold(False)
+        self.kueue_holds(False)
         # Longer than what was shown before, so that the move is seen, too.
-        self.policy("10h")
+        self.cluster.said, self.cluster.caps = {"job": "10h"}, {}
         self.time_passes(30 * HOUR)
         live = live_decision(self.cluster.workload.done())
-        assert (live is None) is self.started
+        assert (live is None) is (self.once and not self.restart)
         told = self.cluster.job.done().annotation(api.ADMISSION_OUTCOME)
         assert told == (api.OUTCOME_TIMED_OUT if live else None)
 
