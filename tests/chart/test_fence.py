@@ -1,18 +1,24 @@
 """The fence the chart renders is the one the controller demands: it enforces nothing while the two differ."""
 
 from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
-from tests.chart.render import Object, only
+from tests.chart.render import Object, of_kind
+
+
+def fences(objects: list[Object], kind: str) -> Object:
+    """The one object of a kind that is the fence's."""
+    (found,) = [obj for obj in of_kind(objects, kind) if obj["metadata"]["name"].endswith("-fence")]
+    return found
 
 
 def test_policy_and_binding_are_the_controllers_to_the_letter(objects: list[Object]) -> None:
-    policy = only(objects, "ValidatingAdmissionPolicy")
-    binding = only(objects, "ValidatingAdmissionPolicyBinding")
+    policy = fences(objects, "ValidatingAdmissionPolicy")
+    binding = fences(objects, "ValidatingAdmissionPolicyBinding")
     assert policy["spec"] == EXPECTED_POLICY_SPEC
     assert binding["spec"] == EXPECTED_BINDING_SPEC(policy["metadata"]["name"])
 
 
 def test_the_controller_is_told_the_fences_name(objects: list[Object]) -> None:
-    name = only(objects, "ValidatingAdmissionPolicy")["metadata"]["name"]
+    name = fences(objects, "ValidatingAdmissionPolicy")["metadata"]["name"]
     (controller,) = [
         container
         for obj in objects
@@ -21,7 +27,7 @@ def test_the_controller_is_told_the_fences_name(objects: list[Object]) -> None:
         if container["name"] == "controller"
     ]
     assert f"--fence={name}" in controller["args"]
-    assert only(objects, "ValidatingAdmissionPolicyBinding")["metadata"]["name"] == name
+    assert fences(objects, "ValidatingAdmissionPolicyBinding")["metadata"]["name"] == name
 
 
 def test_no_workload_is_outside_the_fence() -> None:

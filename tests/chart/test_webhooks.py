@@ -6,6 +6,7 @@ from classifier import api
 from classifier.scope import JUDGED
 from tests.chart.conftest import MATRIX, rendered
 from tests.chart.render import Object, of_kind, only, render
+from webhook import restore
 from webhook.starts import COUNTED
 
 KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -86,8 +87,11 @@ def test_every_kind_that_is_judged_is_seen_and_no_other(defaults: list[Object], 
 
 def test_counted_is_what_the_code_counts(defaults: list[Object]) -> None:
     seen = entries(defaults, "MutatingWebhookConfiguration")
-    updated = {name for name, entry in seen.items() if "UPDATE" in entry["rules"][0]["operations"]}
-    assert updated == {resource.kind.lower() for resource in COUNTED}
+    counted = {name for name, entry in seen.items() if "started" in entry["matchConditions"][-1]["name"]}
+    assert counted == {resource.kind.lower() for resource in COUNTED}
+    for entry in seen.values():
+        assert entry["rules"][0]["operations"] == ["CREATE", "UPDATE"]
+        assert "/" not in entry["rules"][0]["resources"][0]
 
 
 def test_updates_are_judged_of_what_kueue_holds_by_a_field(defaults: list[Object]) -> None:
@@ -136,17 +140,29 @@ def test_queued_objects_are_stamped_and_all_others_lose_the_controllers_keys(def
     """A manifest saved from a decided job may have lost its queue, and is not to keep the decision."""
     counted = {resource.kind.lower() for resource in COUNTED}
     for name, entry in entries(defaults, "MutatingWebhookConfiguration").items():
-        found = conditions(entry)
+        (condition,) = [c["expression"] for c in entry["matchConditions"] if "losing-our-keys" in c["name"]]
+        created, _, updated = condition.partition(" : ")
         if name == "workload":
-            assert found["carrying-our-keys"] == CARRYING
-        elif name in counted:
-            expression = found["queued-or-carrying-our-keys-or-a-counted-start"]
-            created, _, started = expression.partition(" : ")
+            assert created.startswith("request.operation == 'CREATE' ? (((!has(object.metadata.ownerReferences) || ")
+            assert created.endswith(f"({CARRYING}))")
+        else:
             assert created == f"request.operation == 'CREATE' ? (({QUEUED}) || ({CARRYING}))"
+        if name in counted:
+            started, _, updated = updated.partition(" || (")
             assert f"'{api.ADMISSION_COUNT}' in object.metadata.annotations" in started
             assert started.endswith(f"({held(name, 'oldObject')}) && !({held(name, 'object')}))")
-        else:
-            assert found["queued-or-carrying-our-keys"] == f"({QUEUED}) || ({CARRYING})"
+        assert LOSING in updated
+
+
+LOSING = (
+    f"[{', '.join(repr(key) for key in restore.KEPT)}].exists(key, "
+    "has(oldObject.metadata.annotations) && key in oldObject.metadata.annotations && "
+    "!(has(object.metadata.annotations) && key in object.metadata.annotations)) && "
+    "(!has(request.userInfo.username) || "
+    "!(request.userInfo.username in ['system:serviceaccount:muster-system:muster-controller'])) && "
+    "(!has(request.userInfo.groups) || "
+    "!request.userInfo.groups.exists(group, group in ['system:masters', 'kubeadm:cluster-admins']))"
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -156,10 +172,12 @@ def test_what_kueue_or_a_controller_makes_is_never_seen(defaults: list[Object], 
         "!object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)"
         in (conditions(seen["pod"])["nobodys-part"])
     )
-    made = conditions(seen["workload"])["made-by-a-person"]
+    made = conditions(seen["workload"])[
+        "made-by-a-person" if kind == KINDS[1] else "created-by-a-person-or-losing-our-keys"
+    ]
     assert "size(object.metadata.ownerReferences) == 0" in made
     assert f"!('{api.JOB_UID}' in object.metadata.labels)" in made
-    assert made.endswith(f" && !{by('kueue-system')}")
+    assert f" && !{by('kueue-system')}" in made
 
 
 def by(namespace: str) -> str:

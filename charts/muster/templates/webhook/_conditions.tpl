@@ -36,13 +36,27 @@ has(object.spec) && has(object.spec.queueName) && object.spec.queueName != ''
 !has({{ . }}.status) || !has({{ . }}.status.conditions) || !{{ . }}.status.conditions.exists(c, c.type == 'QuotaReserved' && c.status == 'True')
 {{- end -}}
 
-{{/* What only the controller writes (classifier/api.py, PROTECTED_KEYS): copied or forged where it is created. */}}
+{{/* Called with the root: of a Workload, that neither Kueue nor the controller of a job made it. */}}
+{{- define "muster.webhook.madeByAPerson" -}}
+(!has(object.metadata.ownerReferences) || size(object.metadata.ownerReferences) == 0) && (!has(object.metadata.labels) || !('kueue.x-k8s.io/job-uid' in object.metadata.labels)) && !{{ include "muster.webhook.byKueue" . }}
+{{- end -}}
+
+{{/* What only the controller writes: copied or forged where it is created. */}}
 {{- define "muster.webhook.carryingOurKeys" -}}
-has(object.metadata.annotations) && ['muster.dev/admission-clock', 'muster.dev/admission-deadline', 'muster.dev/admission-outcome', 'muster.dev/admission-outcome-of', 'muster.dev/admission-message', 'muster.dev/delete-after', 'muster.dev/admission-timeout-committed', 'muster.dev/cleanup-committed'].exists(key, key in object.metadata.annotations)
+has(object.metadata.annotations) && {{ include "muster.protection.keys" . }}.exists(key, key in object.metadata.annotations)
+{{- end -}}
+
+{{/*
+Called with the root: an update by somebody else that leaves out what only the controller takes off, as a plain replace
+does. An administrator takes it off by leaving it out.
+*/}}
+{{- define "muster.webhook.leavingOutOurKeys" -}}
+{{ include "muster.protection.kept" . }}.exists(key, {{ include "muster.protection.carries" (list "oldObject" "key") }} && !({{ include "muster.protection.carries" (list "object" "key") }}))
+{{- range include "muster.protection.byOthers" . | fromYamlArray }} && ({{ .expression }}){{ end }}
 {{- end -}}
 
 {{- define "muster.webhook.operations" -}}
-{{- if or (and (eq .prefix "v") (or .kind.suspend (eq .kind.name "workload"))) (and (eq .prefix "m") .kind.counted) -}}
+{{- if or (eq .prefix "m") .kind.suspend (eq .kind.name "workload") -}}
 [CREATE, UPDATE]
 {{- else -}}
 [CREATE]
@@ -54,6 +68,7 @@ has(object.metadata.annotations) && ['muster.dev/admission-clock', 'muster.dev/a
 {{- $workload := eq .kind.name "workload" -}}
 {{- $queued := include (ternary "muster.webhook.workloadQueued" "muster.webhook.queued" $workload) "object" -}}
 {{- $carrying := include "muster.webhook.carryingOurKeys" . -}}
+{{- $leaving := include "muster.webhook.leavingOutOurKeys" .root -}}
 {{- $new := printf "object.%s" .kind.suspend -}}
 {{- $old := printf "oldObject.%s" .kind.suspend -}}
 - name: not-being-deleted
@@ -63,10 +78,10 @@ has(object.metadata.annotations) && ['muster.dev/admission-clock', 'muster.dev/a
   expression: >-
     (!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)) && (!has(object.metadata.annotations) || !('kueue.x-k8s.io/pod-suspending-parent' in object.metadata.annotations))
 {{- end }}
-{{- if $workload }}
+{{- if and $workload (eq .prefix "v") }}
 - name: made-by-a-person
   expression: >-
-    (!has(object.metadata.ownerReferences) || size(object.metadata.ownerReferences) == 0) && (!has(object.metadata.labels) || !('kueue.x-k8s.io/job-uid' in object.metadata.labels)) && !{{ include "muster.webhook.byKueue" .root }}
+    {{ include "muster.webhook.madeByAPerson" .root }}
 {{- end }}
 {{- if eq .prefix "v" }}
 - name: queued
@@ -82,16 +97,16 @@ has(object.metadata.annotations) && ['muster.dev/admission-clock', 'muster.dev/a
     request.operation == 'CREATE' || (has(oldObject.spec) && object.spec != oldObject.spec && ({{ include "muster.webhook.workloadWaits" "oldObject" }}) && ({{ include "muster.webhook.workloadWaits" "object" }}))
 {{- end }}
 {{- else if $workload }}
-- name: carrying-our-keys
+- name: created-by-a-person-or-losing-our-keys
   expression: >-
-    {{ $carrying }}
+    request.operation == 'CREATE' ? (({{ include "muster.webhook.madeByAPerson" .root }}) && ({{ $carrying }})) : ({{ $leaving }})
 {{- else if .kind.counted }}
-- name: queued-or-carrying-our-keys-or-a-counted-start
+- name: created-or-started-or-losing-our-keys
   expression: >-
-    request.operation == 'CREATE' ? (({{ $queued }}) || ({{ $carrying }})) : (has(object.metadata.annotations) && 'muster.dev/admission-count' in object.metadata.annotations && ({{ include "muster.webhook.isTrue" $old }}) && !({{ include "muster.webhook.isTrue" $new }}))
+    request.operation == 'CREATE' ? (({{ $queued }}) || ({{ $carrying }})) : ((has(object.metadata.annotations) && 'muster.dev/admission-count' in object.metadata.annotations && ({{ include "muster.webhook.isTrue" $old }}) && !({{ include "muster.webhook.isTrue" $new }})) || ({{ $leaving }}))
 {{- else }}
-- name: queued-or-carrying-our-keys
+- name: created-or-losing-our-keys
   expression: >-
-    ({{ $queued }}) || ({{ $carrying }})
+    request.operation == 'CREATE' ? (({{ $queued }}) || ({{ $carrying }})) : ({{ $leaving }})
 {{- end }}
 {{- end -}}
