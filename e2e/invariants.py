@@ -1,10 +1,10 @@
 """What must never happen (design §9), read from the API server's audit log after every test.
 
 An end state hides a transition; the audit log does not: it holds each write to Workloads, jobs and pods with its
-answer, in the server's own order. Pure: audit events in, sentences about violations out.
+answer, in the server's own order. Pure: audit events in, sentences about violations out; not by Muster's own code.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 from classifier import api
@@ -20,7 +20,18 @@ ADMINISTRATORS: Final = "system:masters"
 PROTECTED: Final = frozenset(api.CONTROLLER_KEYS)
 MIRROR: Final = frozenset(api.MIRROR_KEYS)
 _WRITES: Final = frozenset({"create", "update", "patch"})
-_JOBS: Final = frozenset({"jobs"})
+#: What a mirror may stand on and Muster may delete, besides pods and Workloads.
+_JOBS: Final = frozenset(
+    {
+        *("jobs", "jobsets", "trainjobs", "rayjobs", "rayclusters", "appwrappers"),
+        *("pytorchjobs", "tfjobs", "xgboostjobs", "paddlejobs", "jaxjobs", "mpijobs"),
+    }
+)
+#: Reported, and never written to by Muster's controller.
+_REPORTED: Final = frozenset({"leaderworkersets", "rayservices", "sparkapplications", "statefulsets", "deployments"})
+_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
+_GROUP_WORKLOAD: Final = "kueue.x-k8s.io/is-group-workload"
+_GATE: Final = "kueue.x-k8s.io/admission"
 
 
 def _annotations(obj: Object) -> Mapping[str, str]:
@@ -38,6 +49,30 @@ def _version(obj: Object) -> int:
 def _controller_uid(obj: Object) -> str:
     owners = obj.get("metadata", {}).get("ownerReferences") or ()
     return next((str(o.get("uid")) for o in owners if o.get("controller")), "")
+
+
+def _name(obj: Object) -> tuple[str, str]:
+    meta = obj.get("metadata", {})
+    return str(meta.get("namespace")), str(meta.get("name"))
+
+
+def _group(pod: Object) -> str | None:
+    meta = pod.get("metadata", {})
+    found = (meta.get("annotations") or {}).get(_GROUP) or (meta.get("labels") or {}).get(_GROUP)
+    return str(found) if found else None
+
+
+def _held(job: Object) -> bool:
+    """By the lever of its kind."""
+    spec = job.get("spec", {})
+    return spec.get("suspend") is True or (spec.get("runPolicy") or {}).get("suspend") is True
+
+
+def _at_rest(pod: Object) -> bool:
+    """It has ended, or may not begin."""
+    if pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+        return True
+    return _GATE in {gate.get("name") for gate in pod.get("spec", {}).get("schedulingGates") or ()}
 
 
 def _true(obj: Object, type_: str) -> bool:
@@ -69,6 +104,8 @@ class History:
     def take(self, event: Object) -> None:
         """One ResponseComplete event. Refused requests changed nothing; dry runs neither."""
         reference = event.get("objectRef") or {}
+        if reference.get("subresource") in ("binding", "eviction"):
+            return  # their bodies are no pods
         code = (event.get("responseStatus") or {}).get("code", 0)
         if not 200 <= code < 300 or "dryRun=" in event.get("requestURI", ""):
             return
@@ -78,17 +115,18 @@ class History:
         if verb == "deletecollection":
             # The namespace goes, and everything in it.
             known = self._known(resource)
-            for uid, obj in list(known.items()):
-                if obj.get("metadata", {}).get("namespace") == reference.get("namespace"):
+            for uid, obj in self._of(str(resource)):
+                if _name(obj)[0] == reference.get("namespace"):
                     del known[uid]
         if verb == "delete":
-            self._deleted(resource, reference, user, event.get("responseObject") or {})
+            self._deleted(str(resource), reference, user, event.get("requestObject") or {})
         if verb not in _WRITES or not event.get("responseObject"):
             return
         take: dict[str, Callable[[Object, str, list[str], str], None]] = {
             "workloads": self._workload,
             "pods": self._pod,
             **dict.fromkeys(_JOBS, self._job),
+            **dict.fromkeys(_REPORTED, self._reported),
         }
         handler = take.get(str(resource))
         if handler is not None:
@@ -97,7 +135,7 @@ class History:
     def close(self, now: int) -> None:
         """The end of a test: what may still be cleaned up within its grace is no violation."""
         live = {decision_of(w) for w in self._workloads.values()}
-        for job in self._jobs.values():
+        for job in (*self._jobs.values(), *self._pods.values(), *self._workloads.values()):
             of = _annotations(job).get(api.ADMISSION_OUTCOME_OF)
             if of is not None and of not in live and now - self._died.get(of, 0) > MIRROR_GRACE:
                 self._say(job, f"mirrors {of}, which is no live decision")
@@ -121,9 +159,10 @@ class History:
         if after is not None and before is None:
             if user == CONTROLLER and _true(new, api.ADMITTED):
                 self._say(new, "was committed while it was admitted")
-            running = [p for p in self._pods_of(_controller_uid(new)) if p.get("status", {}).get("phase") == "Running"]
+            running = [p for p in self._pods_of(new) if p.get("status", {}).get("phase") == "Running"]
             if running:
                 self._say(new, f"was committed while {len(running)} of its pods ran")
+        self._mirrored(old, new, user, at_rest=True, decisions={after})
         if before is not None and after != before:
             self._died[before] = self._clock
         self._workloads[_uid(new)] = new
@@ -133,41 +172,71 @@ class History:
         if _version(new) < _version(old):
             return
         self._protected(old, new, user, groups, verb, PROTECTED)
-        of = _annotations(new).get(api.ADMISSION_OUTCOME_OF)
-        if of is not None and of != _annotations(old).get(api.ADMISSION_OUTCOME_OF):
-            if user == CONTROLLER and of not in {decision_of(w) for w in self._workloads.values()}:
-                self._say(new, f"was given a mirror of {of}, which is no live decision")
-            if user == CONTROLLER and new.get("spec", {}).get("suspend") is not True:
-                self._say(new, "was given a mirror while it was not suspended")
+        self._mirrored(old, new, user, at_rest=_held(new))
         self._jobs[_uid(new)] = new
 
+    def _reported(self, new: Object, user: str, groups: list[str], verb: str) -> None:
+        if user == CONTROLLER:
+            self._say(new, "was written to, though its kind is only reported on")
+
     def _pod(self, new: Object, user: str, groups: list[str], verb: str) -> None:
-        if verb == "create":
-            owner = _controller_uid(new)
-            for workload in self._workloads.values():
-                if owner and _controller_uid(workload) == owner and decision_of(workload):
-                    self._say(new, "was created for a gang whose wait had been ended")
+        old = self._pods.get(_uid(new), {})
+        if _version(new) < _version(old):
+            return
+        self._protected(old, new, user, groups, verb, PROTECTED)
+        self._mirrored(old, new, user, at_rest=_at_rest(new))
+        # A pod that waits at a gate has not started; one that was let go before the decision is not started by it.
+        let_go = not _at_rest(new) and (_at_rest(old) if old else verb == "create")
+        if let_go and any(decision_of(workload) for workload in self._workloads_of(new)):
+            self._say(new, f"was {'started' if old else 'created'} for a gang whose wait had been ended (by {user})")
         self._pods[_uid(new)] = new
 
-    def _deleted(self, resource: Any, reference: Object, user: str, answer: Object) -> None:
-        name = (reference.get("namespace"), reference.get("name"))
+    def _mirrored(
+        self, old: Object, new: Object, user: str, *, at_rest: bool, decisions: Collection[str | None] | None = None
+    ) -> None:
+        """What the controller puts on: a copy of a live decision, on what does not run."""
+        of = _annotations(new).get(api.ADMISSION_OUTCOME_OF)
+        if user != CONTROLLER or of is None or of == _annotations(old).get(api.ADMISSION_OUTCOME_OF):
+            return
+        if of not in (decisions or {decision_of(w) for w in self._workloads.values()}):
+            self._say(new, f"was given a mirror of {of}, which is no live decision")
+        if not at_rest:
+            self._say(new, "was given a mirror while it was not suspended")
+
+    def _deleted(self, resource: str, reference: Object, user: str, options: Object) -> None:
+        name = (str(reference.get("namespace")), str(reference.get("name")))
         known = self._known(resource)
-        for uid, obj in list(known.items()):
-            if (obj.get("metadata", {}).get("namespace"), obj.get("metadata", {}).get("name")) != name:
+        for uid, obj in self._of(resource):
+            if _name(obj) != name:
                 continue
-            if user in MUSTER and resource in _JOBS:
-                kept = any(
-                    _controller_uid(w) == uid and api.CLEANUP_COMMITTED in _annotations(w)
-                    for w in self._workloads.values()
-                )
-                if not kept:
-                    self._say(obj, f"was deleted by {user} without cleanup-committed")
+            if user in MUSTER:
+                self._deleted_by_us(uid, obj, resource, user, options)
             if resource == "workloads" and (decision := decision_of(obj)):
                 self._died[decision] = self._clock
+            # A finalizer may keep it: it is known again with its next change.
             del known[uid]
 
+    def _deleted_by_us(self, uid: str, obj: Object, resource: str, user: str, options: Object) -> None:
+        its = [obj] if resource == "workloads" else list(self._workloads_of(obj))
+        if not any(api.CLEANUP_COMMITTED in _annotations(workload) for workload in its):
+            self._say(obj, f"was deleted by {user} without cleanup-committed")
+        asked = options.get("preconditions") or {}
+        if asked.get("uid") != uid or not asked.get("resourceVersion"):
+            self._say(obj, f"was deleted by {user} without uid and resourceVersion as preconditions")
+        pods = [obj] if resource == "pods" else [p for p in self._pods.values() if uid in self._above(p)]
+        running = [p for p in pods if p.get("status", {}).get("phase") == "Running"]
+        if running:
+            self._say(obj, f"was deleted by {user} while {len(running)} of its pods ran")
+
     def _known(self, resource: Any) -> dict[str, Object]:
-        return {"workloads": self._workloads, "jobs": self._jobs, "pods": self._pods}.get(str(resource), {})
+        return {"workloads": self._workloads, "pods": self._pods}.get(
+            str(resource), self._jobs if resource in _JOBS else {}
+        )
+
+    def _of(self, resource: str) -> list[tuple[str, Object]]:
+        """What is known of a kind, by uid."""
+        known = self._known(resource).items()
+        return [(uid, obj) for uid, obj in known if f"{obj.get('kind', '')}s".lower() == resource]
 
     def _protected(
         self, old: Object, new: Object, user: str, groups: list[str], verb: str, keys: frozenset[str]
@@ -181,5 +250,28 @@ class History:
             if before.get(key) != after.get(key) and not removed_mirror:
                 self._say(new, f"{user} changed {key} from {before.get(key)!r} to {after.get(key)!r}")
 
-    def _pods_of(self, owner: str) -> Iterable[Object]:
-        return (p for p in self._pods.values() if owner and _controller_uid(p) == owner)
+    def _above(self, obj: Object) -> set[str]:
+        """The uids of the object and of all that controls it, as far as that was seen."""
+        uids: set[str] = set()
+        uid = _uid(obj)
+        while uid and uid not in uids:
+            uids.add(uid)
+            obj = self._jobs.get(uid, obj if uid == _uid(obj) else {})
+            uid = _controller_uid(obj)
+        return uids
+
+    def _workloads_of(self, obj: Object) -> Iterable[Object]:
+        """Those of the job, the pod or its group, or of what stands above it."""
+        above = self._above(obj)
+        return (workload for workload in self._workloads.values() if _of_it(workload, obj, above))
+
+    def _pods_of(self, workload: Object) -> Iterable[Object]:
+        return (pod for pod in self._pods.values() if _of_it(workload, pod, self._above(pod)))
+
+
+def _of_it(workload: Object, obj: Object, above: set[str]) -> bool:
+    """Whether it is the Workload of an object, of its group, or of something ``above`` it."""
+    if _controller_uid(workload) in above:
+        return True
+    group = _group(obj) if _GROUP_WORKLOAD in _annotations(workload) else None
+    return group is not None and _name(workload) == (_name(obj)[0], group)
