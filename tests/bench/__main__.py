@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tests.bench import Figure, Say, classification, evidence, finding, preflight, reviews
+from tests.bench import Figure, Say, classification, evidence, finding, preflight, reviews, scale
 
 BENCHES: Final[dict[str, Callable[[Say], Iterator[Figure]]]] = {
     "classification": classification.run,
@@ -13,6 +13,7 @@ BENCHES: Final[dict[str, Callable[[Say], Iterator[Figure]]]] = {
     "finding": finding.run,
     "preflight": preflight.run,
     "reviews": reviews.run,
+    "scale": scale.run,
 }
 
 

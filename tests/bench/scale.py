@@ -1,0 +1,292 @@
+"""20,000 pending Workloads on a real API server: the controller's start, 5,000 deadlines at one instant, and every day.
+
+Jobs and Workloads are written in Kueue's place (``e2e/load/crowd.py``). The deadlines come at one instant because the
+fence comes last: all of them have passed by then.
+"""
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from classifier import api
+from classifier.cluster.client import MERGE_PATCH, Client
+from classifier.cluster.wire import PAGE, Page
+from classifier.instant import parse_instant
+from classifier.objects import Job, Workload
+from e2e import view
+from e2e.audit import AuditLog
+from e2e.builders import Queues
+from e2e.controlplane.chart import Muster
+from e2e.controlplane.cluster import Cluster
+from e2e.controlplane.node import Pod
+from e2e.load import cost, crowd
+from e2e.wait import eventually
+from tests.bench import Figure, Say
+
+#: Namespaces with as many Workloads each; those of the first few get a bound.
+NAMESPACES: Final = 20
+EACH: Final = int(os.environ.get("MUSTER_BENCH_EACH", "1000"))
+BOUNDED: Final = NAMESPACES // 4
+DUE: Final = BOUNDED * EACH
+#: Writes in flight, here and in the controller, whose bucket is unlimited for the storm.
+WORKERS: Final = 16
+#: Changes a second, and for how many seconds, of the steady state; so many deadlines fall within them.
+CHANGES: Final = 50.0
+STEADY: Final = 60.0
+
+LIST_BAR: Final = 3.0
+MEMORY_BAR: Final = 256.0
+STORM_BAR: Final = 1 / 0.8
+STEADY_BAR: Final = 10.0
+BLOCKED_BAR: Final = 0.0
+LAG_BAR: Final = 2.0
+
+FENCE: Final = "muster-fence"
+#: Seconds for anything awaited here; a slow machine writes thousands of objects meanwhile.
+PATIENCE: Final = 600.0
+
+
+def run(say: Say) -> Iterator[Figure]:
+    yield from asyncio.run(_measure(say))
+
+
+async def _measure(say: Say) -> list[Figure]:
+    queues = [Queues(f"team-{n:02}", "queue", "bench", "bench") for n in range(NAMESPACES)]
+    async with Cluster(say=say) as cluster:
+        await crowd.quiet(cluster, queues)
+        idle = await _start(cluster, say)
+        for number, each in enumerate(queues):
+            await crowd.fill(cluster, each, range(number * EACH, (number + 1) * EACH), say)
+        bare = await _bare_decode(cluster.admin)
+        values = {"webhook": {"replicas": 1}, "controller": {"replicas": 2, "rate": 0, "logLevel": "info"}}
+        async with Muster(cluster, values | {"admission": {"notice": "1s"}}) as muster:
+            leader, follower = await _parts(muster)
+            figures = [
+                Figure(
+                    f"{NAMESPACES * EACH:,} Workloads and Jobs listed and indexed: CPU",
+                    (cost.cpu_seconds(_pid(follower)) - idle) / bare,
+                    "",
+                    "the bare decode of the same bytes",
+                    most=LIST_BAR,
+                ),
+                Figure("memory of a follower that is synced", cost.memory(_pid(follower), peak=True), "MiB"),
+            ]
+            figures += await _storm(cluster, muster, leader, queues, say)
+            figures.append(
+                Figure(
+                    "memory of the leader, at its peak", cost.memory(_pid(leader), peak=True), "MiB", most=MEMORY_BAR
+                )
+            )
+        figures += await _bare_patches(cluster, queues, figures, say)
+        values["controller"] |= {"rate": 50, "replicas": 1}
+        async with Muster(cluster, values) as muster:
+            figures += await _steady(cluster, muster, queues[BOUNDED + 1 :], say)
+    return figures
+
+
+def _pid(pod: Pod) -> int:
+    pid = pod.process.pid
+    if pid is None:
+        raise ProcessLookupError(f"{pod.name} does not run")
+    return pid
+
+
+async def _start(cluster: Cluster, say: Say) -> float:
+    """CPU seconds of a controller that has nothing to follow yet, until it is ready."""
+    async with Muster(cluster, {"controller": {"replicas": 1}}) as muster:
+        seconds = cost.cpu_seconds(_pid(muster.controllers[0]))
+    say(f"    a controller without work is ready after {seconds:.2f} s of CPU")
+    return seconds
+
+
+async def _parts(muster: Muster) -> tuple[Pod, Pod]:
+    """Who leads, and who only follows: both synced."""
+
+    async def parted() -> tuple[Pod, Pod]:
+        leads = {pod.name: (await view.metrics(pod))["muster_leader"] for pod in muster.controllers}
+        leader, follower = sorted(muster.controllers, key=lambda pod: -leads[pod.name])
+        assert (leads[leader.name], leads[follower.name]) == (1, 0)
+        return leader, follower
+
+    return await eventually(parted, timeout=PATIENCE)
+
+
+async def _bare_decode(client: Client) -> float:
+    """CPU seconds to make structs of every page of both lists, and nothing else."""
+    seconds = 0.0
+    for resource, kind in ((api.WORKLOADS, Workload), (api.JOBS, Job)):
+        pages, decoder = msgspec.json.Decoder(Page), msgspec.json.Decoder(kind)
+        params = {"limit": str(PAGE)}
+        while True:
+            body = await client.request("GET", resource.path(), params=params, timeout=60)
+            before = time.process_time()
+            page = pages.decode(body)
+            kept = [decoder.decode(raw) for raw in page.items or ()]
+            seconds += time.process_time() - before
+            del kept
+            if not page.metadata.continue_:
+                break
+            params["continue"] = page.metadata.continue_
+    return seconds
+
+
+# --- the storm --------------------------------------------------------------------------------------------------
+
+
+async def _storm(cluster: Cluster, muster: Muster, leader: Pod, queues: list[Queues], say: Say) -> list[Figure]:
+    binding = api.ADMISSION_POLICY_BINDINGS.path(name=FENCE)
+    await cluster.admin.request("DELETE", binding)
+    await eventually(lambda: _is(leader, "muster_fence_in_force", 0), timeout=PATIENCE)
+    for each in queues[:BOUNDED]:
+        await _bound(cluster, each, "1s")
+    await eventually(lambda: _is(leader, "muster_overdue_workloads", DUE), timeout=PATIENCE, poll=1)
+    say(f"    {DUE} deadlines have passed, the fence is missing")
+    log = AuditLog(cluster.audit_log)
+    log.skip()
+    before = await view.metrics(leader)
+    await muster.apply()
+    await eventually(lambda: _is(leader, "muster_mirrors_total", DUE), timeout=PATIENCE, poll=1)
+    commits = [parse_instant(event["stageTimestamp"]) for event in log.read() if _commits(event)]
+    after = await view.metrics(leader)
+    say(f"    {len(commits)} commits within {(max(commits) - min(commits)) / 1000:.1f} s")
+    return [
+        Figure("commits of deadlines at one instant", _rate(commits), "/s"),
+        Figure("deadlines lost or committed twice, of those", abs(len(commits) - DUE), "", most=0),
+        Figure("beats held up over 50 ms meanwhile", _held_up(before, after), "", most=BLOCKED_BAR),
+    ]
+
+
+def _commits(event: Any) -> bool:
+    sent = event.get("requestObject") or {}
+    return (
+        event["objectRef"].get("resource") == "workloads"
+        and event["verb"] == "patch"
+        and (event.get("responseStatus") or {}).get("code") == 200
+        and (sent.get("spec") or {}).get("active") is False
+        and "dryRun" not in event["requestURI"]
+    )
+
+
+def _rate(commits: list[int]) -> float:
+    """A second; ``commits`` in ms."""
+    return (len(commits) - 1) * 1000 / (max(commits) - min(commits))
+
+
+async def _bare_patches(cluster: Cluster, queues: list[Queues], figures: list[Figure], say: Say) -> list[Figure]:
+    """As many patches of the same size by as many hands, and nothing else: no watch, no decision, no mirror."""
+    rest = queues[BOUNDED : 2 * BOUNDED]
+    found: list[Workload] = []
+    for each in rest:
+        body = await cluster.admin.request("GET", api.WORKLOADS.path(each.namespace), timeout=60)
+        found += msgspec.json.decode(
+            msgspec.json.decode(body, type=dict[str, msgspec.Raw])["items"], type=list[Workload]
+        )
+
+    async def patch(workload: Workload) -> None:
+        marker = f"2026-01-01T00:00:00.000Z attempt=1 uid={workload.uid}"
+        metadata = {
+            "annotations": {"example.com/committed": marker},
+            "resourceVersion": workload.metadata.resource_version,
+        }
+        path = api.WORKLOADS.path(workload.namespace, workload.name)
+        body = {"metadata": metadata, "spec": {"active": False}}
+        await cluster.admin.request("PATCH", path, body=body, content_type=MERGE_PATCH, timeout=60)
+
+    log = AuditLog(cluster.audit_log)
+    log.skip()
+    await crowd.hands((patch(workload) for workload in found), WORKERS)
+    commits = [parse_instant(event["stageTimestamp"]) for event in await log.drain(cluster.admin) if _commits(event)]
+    ours = next(figure.value for figure in figures if figure.unit == "/s")
+    say(f"    bare patches: {_rate(commits):.0f} a second")
+    return [Figure("time of a commit in the storm", _rate(commits) / ours, "", "a bare PATCH", most=STORM_BAR)]
+
+
+# --- every day --------------------------------------------------------------------------------------------------
+
+
+async def _steady(cluster: Cluster, muster: Muster, queues: list[Queues], say: Say) -> list[Figure]:
+    """Changes all over the queues, as Kueue makes them, while a few hundred deadlines fall due one after the other."""
+    (pod,) = muster.controllers
+    await _parts_alone(pod)
+    soon, others = queues[0], queues[1:]
+    await eventually(lambda: _is(pod, "muster_fence_in_force", 1), timeout=PATIENCE)
+    chosen = await _workloads(cluster.admin, soon)
+    due = itertools.cycle(chosen)
+    names = [workload for each in others for workload in await _workloads(cluster.admin, each)]
+    say(f"    {CHANGES:g} changes a second for {STEADY:g} s")
+
+    async def change(number: int) -> None:
+        workload = random.choice(names)
+        if number % 25 == 0:
+            # Two deadlines a second: the request of a job, noticed for a second, then due.
+            owner = next(due).controller
+            assert owner is not None
+            await _annotate(cluster.admin, api.JOBS.path(soon.namespace, owner.name), {api.ADMISSION_TIMEOUT: "1s"})
+        else:
+            path = api.WORKLOADS.path(workload.namespace, workload.name)
+            await _annotate(cluster.admin, path, {"example.com/touched": str(number)})
+
+    before, cpu, began = await view.metrics(pod), cost.cpu_seconds(_pid(pod)), time.monotonic()
+    await crowd.paced(CHANGES, STEADY, change)
+    seconds, cpu = time.monotonic() - began, cost.cpu_seconds(_pid(pod)) - cpu
+    after = await view.metrics(pod)
+    return [
+        Figure("steady state: of one core", 100 * cpu / seconds, "%", most=STEADY_BAR),
+        Figure("beats held up over 50 ms meanwhile", _held_up(before, after), "", most=BLOCKED_BAR),
+        Figure("lag from deadline to commit, 99 of 100 within", _percentile(before, after, 0.99), "s", most=LAG_BAR),
+    ]
+
+
+async def _parts_alone(pod: Pod) -> None:
+    await eventually(lambda: _is(pod, "muster_leader", 1), timeout=PATIENCE)
+
+
+async def _workloads(client: Client, queues: Queues) -> list[Workload]:
+    body = await client.request("GET", api.WORKLOADS.path(queues.namespace), timeout=60)
+    items = msgspec.json.decode(body, type=dict[str, msgspec.Raw])["items"]
+    return msgspec.json.decode(items, type=list[Workload])
+
+
+async def _bound(cluster: Cluster, queues: Queues, timeout: str) -> None:
+    path = api.LOCAL_QUEUES.path(queues.namespace, queues.local_queue)
+    await _annotate(cluster.admin, path, {api.ADMISSION_TIMEOUT: timeout})
+
+
+async def _annotate(client: Client, path: str, annotations: dict[str, str]) -> None:
+    body = {"metadata": {"annotations": annotations}}
+    await client.request("PATCH", path, body=body, content_type=MERGE_PATCH, timeout=60)
+
+
+async def _is(pod: Pod, metric: str, wanted: float) -> bool:
+    """The sum over a metric's labels."""
+    found = await view.metrics(pod)
+    value = sum(value for name, value in found.items() if name.partition("{")[0] == metric)
+    assert value == wanted, f"{metric} is {value:g}, not {wanted:g}"
+    return True
+
+
+def _held_up(before: dict[str, float], after: dict[str, float]) -> float:
+    """Beats that were late by more than 50 ms."""
+
+    def late(found: dict[str, float]) -> float:
+        name = "muster_event_loop_delay_seconds"
+        return found[f"{name}_count"] - found[f'{name}_bucket{{le="0.05"}}']
+
+    return late(after) - late(before)
+
+
+def _percentile(before: dict[str, float], after: dict[str, float], part: float) -> float:
+    """The bound of the bucket below which so many of the new observations of the commit lag are."""
+    name = "muster_commit_lag_seconds"
+    total = after[f"{name}_count"] - before.get(f"{name}_count", 0)
+    if not total:
+        raise AssertionError("nothing was committed")
+    for key, value in after.items():
+        if key.startswith(f"{name}_bucket") and value - before.get(key, 0) >= part * total:
+            return float(key.partition('le="')[2].partition('"')[0])
+    raise AssertionError(f"{name} has no last bucket")
