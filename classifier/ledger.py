@@ -123,10 +123,13 @@ def merge(ledgers: Iterable[Ledger]) -> Ledger | None:
     over = [one for one in last if one.over]
     if over:
         return Ledger(first.uid, first.origin, attempt, min(one.started or 0 for one in over))
+    started = max((one.started for one in last if one.started is not None), default=None)
+    origin = first.origin if started is None else max(first.origin, started + 1)
     stopped = [one for one in last if one.deactivated] or [one for one in last if one.paused is not None]
-    pause = min(stopped, key=lambda one: one.paused or 0, default=first)
-    started = min((one.started for one in last if one.started is not None), default=None)
-    return Ledger(first.uid, first.origin, attempt, started, pause.paused, pause.queue)
+    if not stopped:
+        return Ledger(first.uid, origin, attempt, started)
+    pause = min(stopped, key=lambda one: (one.paused or 0, one.queue or ""))
+    return Ledger(first.uid, origin, attempt, started, pause.paused, pause.queue)
 
 
 def parse_marker(workload: Workload) -> Marker | None:

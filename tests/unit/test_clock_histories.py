@@ -174,6 +174,7 @@ class Life(RuleBasedStateMachine):
         if reason is not None and self.pause is None:
             dated = {"gpu": self.queue_changed}.get(reason, self.created if self.gated and not self.hold else now)
             self.count(min(max(dated, self.begun), now))
+            self.waited = max(0, self.waited)  # a gate since its creation has the gap in it
         elif reason is None and self.pause is not None:
             ended = self.queue_changed if self.pause == "gpu" and not self.stopped else now
             self.counted_to, self.pause = max(ended, self.counted_to), None
