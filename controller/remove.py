@@ -77,7 +77,6 @@ class Remover:
             if pause == LATER:
                 await self._writer.annotate_workload(current, {api.CLEANUP_COMMITTED: None})
             return pause
-        await self._tell(events.deleted(facts.owner, _resource(facts), current, action.at, self._identity))
         if facts.members:
             for pod in facts.members:
                 if pod.metadata.deletion_timestamp is None:
@@ -91,6 +90,7 @@ class Remover:
             "deleted: its time after the end of its wait is over",
             extra={"job": facts.owner.key, "kind": facts.view.resource.kind, "workload": current.key},
         )
+        await self._tell(events.deleted(facts.owner, _resource(facts), current, action.at, self._identity))
         return None
 
     async def looked_at(self, key: str, facts: Facts, kept: str | None) -> None:
