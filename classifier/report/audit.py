@@ -9,7 +9,7 @@ from classifier.clock import Standing, committed, shown_deadline
 from classifier.fit import Outcome, Verdict
 from classifier.instant import format_duration, format_instant, instant_or_none
 from classifier.objects import Workload
-from classifier.report.deadline import Deadline, deadline_of
+from classifier.report.deadline import Deadline, capped, deadline_of
 from classifier.report.fence import FenceState
 from classifier.report.message import reactivate_command
 from classifier.report.phase import age
@@ -158,7 +158,7 @@ def _problem(
         )
     if deadline.near(now) and deadline.standing is Standing.WAITING:
         left = format_duration((deadline.at or now) - now)
-        return Problem.DEADLINE_NEAR, f"deadline in {left}; {_why_waiting(workload)}", None
+        return Problem.DEADLINE_NEAR, f"deadline in {left}{capped(deadline.timeout)}; {_why_waiting(workload)}", None
     if deadline.at is None and deadline.timeout is None:
         if picture.hidden_policies and not deadline.exempt:
             hidden = ", ".join(picture.hidden_policies)

@@ -69,6 +69,18 @@ def deadline_of(owner: Meta, workload: Workload | None, policies: Policies, now:
     )
 
 
+def source_of(timeout: Timeout) -> str:
+    """Who says how long it may wait, and who says that it may not be longer: ``job, capped by ClusterQueue/gpu``."""
+    return timeout.source if timeout.capped_by is None else f"{timeout.source}, capped by {timeout.capped_by}"
+
+
+def capped(timeout: Timeout | None) -> str:
+    """What to add to a deadline that is earlier than what was asked for; "" for all others."""
+    if timeout is None or timeout.capped_by is None:
+        return ""
+    return f" ({format_duration(timeout.millis)} by {source_of(timeout)})"
+
+
 def clause(deadline: Deadline, fence: Fence, now: int, *, known: bool = True) -> str | None:
     """What the waiting phase says about its end; None where nothing counts any more.
 
@@ -83,11 +95,12 @@ def clause(deadline: Deadline, fence: Fence, now: int, *, known: bool = True) ->
             return f"no deadline: {deadline.exempt}"
         if deadline.timeout is not None:
             bound = format_duration(deadline.timeout.millis)
-            return f"no deadline announced yet ({bound} by {deadline.timeout.source})"
+            return f"no deadline announced yet ({bound} by {source_of(deadline.timeout)})"
         return "no deadline" if known else "no deadline shown; what may give one may not be read"
     if deadline.at > now:
         # Rounded to whole seconds as a clock shows them: 29m20s is left, not 29m19s.
-        return f"deadline in {format_duration(-(-(deadline.at - now) // SECOND) * SECOND)}"
+        left = format_duration(-(-(deadline.at - now) // SECOND) * SECOND)
+        return f"deadline in {left}{capped(deadline.timeout)}"
     ago = f"deadline passed {age(deadline.at, now)} ago"
     if deadline.standing is None:
         return f"{ago}; nothing to end while there is no Workload"

@@ -8,7 +8,7 @@ from classifier.fit import Verdict
 from classifier.instant import format_instant
 from classifier.report.audit import Finding
 from classifier.report.compose import Report
-from classifier.report.deadline import Deadline, go_duration
+from classifier.report.deadline import Deadline, go_duration, source_of
 from classifier.report.subject import kind_in_api
 from classifier.state.observation import Observation
 
@@ -28,7 +28,7 @@ def deadline_json(deadline: Deadline) -> dict[str, Any]:
         "at": instant(deadline.at),
         "startedAt": instant(deadline.started_at),
         "timeout": go_duration(deadline.timeout.millis) if deadline.timeout else None,
-        "source": deadline.timeout.source if deadline.timeout else None,
+        "source": source_of(deadline.timeout) if deadline.timeout else None,
         "committedAt": instant(deadline.committed_at),
     }
 
