@@ -1,8 +1,10 @@
 """``muster audit``: every pending Workload that needs somebody's attention."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+
+import msgspec
 
 from classifier import api
 from classifier.cli.aside import aside
@@ -26,10 +28,13 @@ from classifier.cluster.reader import Reader
 from classifier.cluster.snapshot import Snapshot
 from classifier.cluster.world import assumed, fence_in, observe, verdict_on, verdict_on_waiting, world_of
 from classifier.instant import format_duration
-from classifier.objects import Job, Namespace, Workload
-from classifier.report import Finding, Problem, audit_foreign, audit_job, audit_unseen, owner_of, pending
+from classifier.objects import Job, Meta, Namespace, Pod, Workload
+from classifier.report import Finding, Problem, audit_foreign, audit_job, audit_unseen, pending, waiting_owner
 from classifier.report.encode import finding_json
-from classifier.scope import bounded_view
+from classifier.scope import ALONE, POD_GROUP, Holder, bounded_view, holder_of
+from classifier.state.gather import group_of
+from classifier.state.kinds import KindView
+from classifier.state.kinds.podgroup import group_name
 
 _ORDER = {problem: weight for weight, problem in enumerate(Problem)}
 
@@ -122,28 +127,52 @@ def audit(
     """The findings, in no order. One pass over the Workloads."""
     world = world_of(snapshot, where)
     fence = fence_in(snapshot, now, fence_name)
-    jobs = {job.uid: job for job in snapshot.of(api.JOBS, Job).values() if job.uid}
+    groups = _groups(snapshot)
     for workload in snapshot.of(api.WORKLOADS, Workload).values():
         if namespace not in (None, workload.namespace) or not selected(workload.metadata.labels or {}):
             continue
         if not pending(workload):
             continue
-        controller = workload.controller
-        job = jobs.get(controller.uid) if controller else None
-        if job is None and controller is not None and bounded_view((controller.group, controller.kind)) is not None:
-            unseen = "may not be read" if api.JOBS in snapshot.unreadable else "is not there"
-            why = f"{controller.kind} {controller.name} {unseen}"
-            owner_name = f"{controller.kind}/{controller.name}"
-            found = audit_unseen(workload, owner_name, why, verdict_on_waiting(snapshot, world, workload, now), now)
-        elif job is None:
-            owner_name = f"{controller.kind}/{controller.name}" if controller else ""
-            found = audit_foreign(workload, owner_name, verdict_on_waiting(snapshot, world, workload, now), now)
+        holder = holder_of(workload)
+        view = bounded_view(holder.kind) if holder is not None else None
+        name = f"{holder.kind[1]}/{holder.name}" if holder is not None and holder.kind != ALONE else ""
+        job = _job(snapshot, workload, holder, view, groups) if holder is not None and view is not None else None
+        if isinstance(job, Job):
+            verdict = verdict_on(snapshot, world, job, now)
         else:
-            owner = owner_of(job)
+            verdict = verdict_on_waiting(snapshot, world, workload, now)
+        if holder is None or view is None:
+            found = audit_foreign(workload, name, verdict, now)
+        elif job is None:
+            resource = api.PODS if holder.kind == POD_GROUP else view.resource
+            unseen = "may not be read" if resource in snapshot.unreadable else "is not there"
+            found = audit_unseen(workload, name, f"{holder.kind[1]} {holder.name} {unseen}", verdict, now)
+        else:
+            owner = msgspec.structs.replace(waiting_owner(job, view), name=holder.name)
             picture = observe(snapshot, owner, now, fence=fence, workload=workload, alone=False)
-            found = audit_job(picture, verdict_on(snapshot, world, job, now), now)
+            found = audit_job(picture, verdict, now)
         if found is not None:
             yield found
+
+
+def _groups(snapshot: Snapshot) -> dict[str, list[Pod]]:
+    """The pods of each group, by the key of its Workload."""
+    groups: dict[str, list[Pod]] = {}
+    for pod in snapshot.of(api.PODS, Pod).values():
+        name = group_name(pod)
+        if name is not None:
+            groups.setdefault(f"{pod.namespace}/{name}", []).append(pod)
+    return groups
+
+
+def _job(
+    snapshot: Snapshot, workload: Workload, holder: Holder, view: KindView, groups: Mapping[str, list[Pod]]
+) -> Meta | None:
+    """What the Workload stands for, if it is here."""
+    if holder.kind == POD_GROUP:
+        return group_of(groups.get(workload.key, ()))
+    found: Meta | None = snapshot.get(view.resource, view.type_, holder.name, workload.namespace)
+    return found if found is not None and found.uid == holder.uid else None
 
 
 def _table(findings: list[Finding], now: int, *, wide: bool) -> Iterator[str]:

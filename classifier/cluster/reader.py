@@ -18,9 +18,10 @@ from classifier.cluster.configmaps import USUAL, ConfigMaps
 from classifier.cluster.machines import MACHINE_GROUPS, MACHINE_VERSIONS
 from classifier.cluster.snapshot import TYPES, Snapshot
 from classifier.cluster.wire import PAGE, Page
-from classifier.objects import Job, Meta
+from classifier.objects import Job, Meta, PodGroup, Workload
 from classifier.report.fence import FENCE_NAME
 from classifier.report.owner import Owner, owner_of
+from classifier.scope import bounded_view, holder_of
 
 #: Labels of a Job's pods (Kubernetes: pkg/apis/batch/types.go).
 JOB_POD_LABEL: Final = "batch.kubernetes.io/controller-uid"
@@ -186,4 +187,13 @@ class Reader:
             self.collect(api.PROVISIONING_REQUESTS, namespace, labelSelector=MANAGED_LABEL),
             self.collect(api.NAMESPACES) if namespace is None else self.get(api.NAMESPACES, namespace),
             self.fence(fence),
+        )
+        # Of the other kinds only those of which something waits: few clusters have all, and few users may read them.
+        waiting = [w for w in self.snapshot.of(api.WORKLOADS, Workload).values() if not w.is_true(api.FINISHED)]
+        holders = {holder.kind for workload in waiting if (holder := holder_of(workload)) is not None}
+        views = [view for kind in holders if (view := bounded_view(kind)) is not None]
+        resources = {api.PODS if view.type_ is PodGroup else view.resource for view in views} - {api.JOBS}
+        gated = {"labelSelector": MANAGED_LABEL}
+        await asyncio.gather(
+            *(self.collect(resource, namespace, **(gated if resource == api.PODS else {})) for resource in resources)
         )

@@ -5,7 +5,7 @@ from classifier.report.compose import ProfileState, Report, Result, report
 from classifier.report.deadline import Deadline, deadline_of
 from classifier.report.fence import FENCE_NAME, Fence, FenceState, fence_of
 from classifier.report.message import reactivate_command, timed_out_message
-from classifier.report.owner import Finish, Owner, owner_of
+from classifier.report.owner import Finish, Owner, owner_of, waiting_owner
 from classifier.report.phase import Phase, State
 from classifier.report.picture import Picture, pods_of, requests_of, workload_of
 from classifier.report.profiles import ProvisioningReady, provisioning_ready
@@ -39,5 +39,6 @@ __all__ = [
     "report",
     "requests_of",
     "timed_out_message",
+    "waiting_owner",
     "workload_of",
 ]

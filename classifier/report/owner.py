@@ -9,6 +9,7 @@ from classifier import api
 from classifier.fit import Outcome, Verdict
 from classifier.instant import instant_or_none
 from classifier.objects import Job, Meta
+from classifier.state.kinds import KindView
 
 
 class Finish(msgspec.Struct, frozen=True):
@@ -99,6 +100,30 @@ def owner_of(obj: Meta) -> Owner:
     if view is None:
         raise TypeError(f"no report for {obj.kind or type(obj).__name__}")
     return view(obj)
+
+
+def waiting_owner(obj: Meta, view: KindView) -> Owner:
+    """A job of any kind while it waits: nothing of it runs, and how it ends is not asked."""
+    if isinstance(obj, Job):
+        return _job(obj)
+    return Owner(
+        kind=view.resource.kind,
+        namespace=obj.namespace,
+        name=obj.name,
+        uid=obj.uid,
+        annotations=obj.metadata.annotations or {},
+        created=instant_or_none(obj.metadata.creation_timestamp),
+        deleting=obj.metadata.deletion_timestamp is not None,
+        queue=obj.label(api.QUEUE_NAME) or "",
+        managed_by=view.foreign(obj),
+        suspended=view.suspended(obj),
+        pods=0,
+        ready=0,
+        succeeded=0,
+        completions=None,
+        finish=None,
+        meta=obj,
+    )
 
 
 def stamped_verdict(obj: Meta) -> Verdict | None:

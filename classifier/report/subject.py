@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from classifier.scope import BOUNDED, JUDGED
+from classifier import api
+from classifier.scope import JUDGED
 from classifier.state.kinds import KINDS
 from classifier.state.observation import CauseKind, Explanation, Observation, Ref
 
@@ -105,7 +106,7 @@ class Subject(msgspec.Struct, frozen=True):
     @property
     def look(self) -> str:
         """How to see what it waits for."""
-        if any(kind == self.ref.kind for _, kind in BOUNDED):
+        if self.ref.kind == api.JOBS.kind:
             return f"muster status {self.ref.kind.lower()}/{shlex.quote(self.ref.name)}{self.inside}"
         if self.explanation.workload:
             return self.kubectl("describe", "workloads.kueue.x-k8s.io", self.explanation.workload)
