@@ -5,6 +5,7 @@ fence comes last: all of them have passed by then.
 """
 
 import asyncio
+import itertools
 import os
 import random
 import time
