@@ -40,6 +40,7 @@ TEST_VALUES: Final[Mapping[str, Any]] = {
         "logLevel": "debug",
     },
     "admission": {"notice": "1s"},
+    "capacityProfile": {"minTTLAfterTimeout": "2s"},
 }
 
 
