@@ -99,6 +99,8 @@ class History:
         self._jobs: dict[str, Object] = {}
         self._pods: dict[str, Object] = {}
         self._died: dict[str, int] = {}  # decision -> when it died
+        #: What the controller asked for in vain, for all it knows: by plural, namespace and name.
+        self._unknown: dict[tuple[str, str, str], list[Mapping[str, str]]] = {}
         self._clock = 0
 
     def take(self, event: Object) -> None:
@@ -107,7 +109,11 @@ class History:
         if reference.get("subresource") in ("binding", "eviction"):
             return  # their bodies are no pods
         code = (event.get("responseStatus") or {}).get("code", 0)
-        if not 200 <= code < 300 or "dryRun=" in event.get("requestURI", ""):
+        if "dryRun=" in event.get("requestURI", ""):
+            return
+        if not 200 <= code < 300:
+            if event["user"].get("username") == CONTROLLER and code >= 499:
+                self._unanswered(reference, event.get("requestObject") or {})
             return
         self._clock = parse_instant(event["stageTimestamp"])
         user, groups = event["user"].get("username", ""), event["user"].get("groups") or []
@@ -131,6 +137,11 @@ class History:
         handler = take.get(str(resource))
         if handler is not None:
             handler(event["responseObject"], user, groups, str(verb))
+
+    def _unanswered(self, reference: Object, wanted: Object) -> None:
+        """The controller gave up on an answer: its write may have landed all the same, and show with somebody's next."""
+        at = str(reference.get("resource")), str(reference.get("namespace")), str(reference.get("name"))
+        self._unknown.setdefault(at, []).append(_annotations(wanted))
 
     def close(self, now: int) -> None:
         """The end of a test: what may still be cleaned up within its grace is no violation."""
@@ -245,9 +256,11 @@ class History:
         if verb == "create" or not old or user == CONTROLLER or ADMINISTRATORS in groups:
             return
         before, after = _annotations(old), _annotations(new)
+        unknown = self._unknown.get((f"{new.get('kind')}s".lower(), *_name(new)), ())
         for key in keys:
             removed_mirror = key in MIRROR and key not in after
-            if before.get(key) != after.get(key) and not removed_mirror:
+            landed = any(key in wanted and wanted[key] == after.get(key) for wanted in unknown)
+            if before.get(key) != after.get(key) and not removed_mirror and not landed:
                 self._say(new, f"{user} changed {key} from {before.get(key)!r} to {after.get(key)!r}")
 
     def _above(self, obj: Object) -> set[str]:

@@ -27,9 +27,10 @@ class Told:
         self.history = History()
         self._versions = itertools.count(1)
 
-    def write(self, obj: Object, by: str = USER, verb: str = "update") -> None:
+    def write(self, obj: Object, by: str = USER, verb: str = "update", code: int = 200) -> None:
         obj["metadata"]["resourceVersion"] = str(next(self._versions))
-        self._take(verb, obj, by, {"responseObject": obj})
+        bodies = {"responseObject": obj} if code == 200 else {"requestObject": obj}
+        self._take(verb, obj, by, {**bodies, "responseStatus": {"code": code}})
 
     def delete(self, obj: Object, by: str = USER, options: Object | None = None) -> None:
         self._take("delete", obj, by, {"requestObject": options or {}})
@@ -114,6 +115,15 @@ def test_a_protected_key_in_other_hands_is_seen(told: Told, kind: str) -> None:
     told.write(made(kind, "train", "j1", {api.ADMISSION_DEADLINE: "2026-11-29T10:00:00Z"}), CONTROLLER)
     told.write(made(kind, "train", "j1", {api.ADMISSION_DEADLINE: "2026-11-30T10:00:00Z"}), USER)
     assert f"{USER} changed {api.ADMISSION_DEADLINE}" in told.found()
+
+
+def test_what_landed_without_an_answer_is_the_controllers_own(told: Told) -> None:
+    told.write(workload(active=True), verb="create")
+    told.write(workload(DECISION), CONTROLLER, code=504)
+    told.write(workload(DECISION), KUEUE)
+    assert told.found() == ""
+    told.write(workload({api.COMMITTED: "2026-11-29T11:00:00Z attempt=1 uid=w1"}), KUEUE)
+    assert f"{KUEUE} changed {api.COMMITTED}" in told.found()
 
 
 def test_a_pod_of_an_ended_gang_that_starts_is_seen(told: Told) -> None:
