@@ -139,7 +139,7 @@ class History:
             handler(event["responseObject"], user, groups, str(verb))
 
     def _unanswered(self, reference: Object, wanted: Object) -> None:
-        """The controller gave up on an answer: its write may have landed all the same, and show with somebody's next."""
+        """The controller gave up on an answer: its write may have landed, and shows with the next one."""
         at = str(reference.get("resource")), str(reference.get("namespace")), str(reference.get("name"))
         self._unknown.setdefault(at, []).append(_annotations(wanted))
 
