@@ -238,7 +238,7 @@ class Steps:
                 if not await self._writer.mirror(facts, action):
                     self._deadlines.set(key, self._now() + SETTLE_AGAIN)
             case CommitCleanup() | Delete():
-                await self._clean_up(key)
+                await self._clean_up(key, facts, action)
             case Rest(until, _):
                 self._rest(key, facts, decision, until)
                 await self._writer.tell_again(key)
@@ -282,18 +282,12 @@ class Steps:
         after = self._facts(key)
         return after if after is not None and after.workload is before.workload else None
 
-    async def _clean_up(self, key: str) -> None:
-        """Decide once more when the write's turn has come, as before a commit."""
-        await self._writer.turn()
-        facts = self._facts(key)
-        action = self._decide(facts).action if facts is not None else None
-        pause: int | None = None
-        if facts is not None and isinstance(action, CommitCleanup):
+    async def _clean_up(self, key: str, facts: Facts, action: CommitCleanup | Delete) -> None:
+        """One step of a cleanup, which looks at everything again itself; what it cannot do yet is for later."""
+        if isinstance(action, CommitCleanup):
             pause = await self._remover.commit(facts, action)
-        elif facts is not None and isinstance(action, Delete):
-            pause = await self._remover.delete(facts, action)
         else:
-            self._queue.add(key)
+            pause = await self._remover.delete(facts, action)
         if pause is not None:
             self._deadlines.set(key, self._now() + pause)
 

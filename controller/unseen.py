@@ -21,21 +21,27 @@ class Unseen:
     def __init__(self, gap: GapSource) -> None:
         self._gap = gap
         self._term: tuple[int, int] | None = None
-        self._first: dict[str, Ledger | None] = {}
+        #: By key the queue and the ledger that this term found; None where the queue had nothing to tell then.
+        self._first: dict[str, tuple[str, Ledger | None] | None] = {}
 
     def of(self, key: str, ledger: Ledger | None, queue: LocalQueue | None) -> Gap | None:
-        """The span that is to be taken out of this wait, if there is one and it was not taken out yet."""
+        """The span that is to be taken out of this wait, if there is one and it was not taken out yet.
+
+        A Workload that comes to the queue later has not waited there meanwhile.
+        """
         term = self._gap()
         if term != self._term:
             self._term = term
             self._first.clear()
+        if term is None:
+            return None
         active = queue.status.condition(api.ACTIVE) if queue is not None and queue.status is not None else None
         until = instant_or_none(active.last_transition_time) if active is not None and active.true else None
-        if term is None or until is None or not term[0] < until <= term[1]:
-            return None
-        if self._first.setdefault(key, ledger) != ledger:
-            return None
-        return Gap(term[0], until)
+        found = None
+        if queue is not None and until is not None and term[0] < until <= term[1]:
+            found = queue.key, ledger
+        first = self._first.setdefault(key, found)
+        return Gap(term[0], until) if until is not None and found is not None and found == first else None
 
     def forget(self, key: str) -> None:
         self._first.pop(key, None)
