@@ -223,9 +223,10 @@ def _trace(view: KindView, owner: Meta, pods: Iterable[Pod], decided: int) -> st
 
 
 def _stands(workload: Workload, action: Delete) -> bool:
-    """Whether both decisions stand on this copy, and nothing of it can be admitted."""
+    """Whether both decisions stand on this copy, nothing of it can be admitted, and it is not on its way out."""
     return (
-        live_decision(workload) == action.marker
+        workload.metadata.deletion_timestamp is None
+        and live_decision(workload) == action.marker
         and clock.settled(workload)
         and cleanup.cleanup_committed(workload) == action.at
     )
