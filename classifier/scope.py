@@ -47,6 +47,11 @@ def holder_of(workload: Workload) -> Holder | None:
     owner = workload.controller
     if owner is not None:
         return Holder((owner.group, owner.kind), owner.name, owner.uid)
+    shares = next((o for o in workload.metadata.owner_references or () if o.kind != api.PODS.kind), None)
+    if shares is not None:
+        # A LeaderWorkerSet, or a StatefulSet, has several, or pods between: it lists itself without controlling them.
+        kind = shares.group, shares.kind
+        return Holder(kind, shares.name, shares.uid) if kind not in BOUNDED else None
     if workload.annotation(api.GROUP_WORKLOAD) == "true":
         return Holder(POD_GROUP, workload.name, "")
     if not workload.metadata.owner_references and workload.label(api.JOB_UID) is None:

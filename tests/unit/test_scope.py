@@ -101,7 +101,8 @@ def group_workload() -> WorkloadBuilder:
         (group_workload(), (("", "PodGroup"), "g", "")),
         (group_workload().annotate("kueue.x-k8s.io/is-group-workload", None), None),
         # Kueue shares a LeaderWorkerSet's Workloads with it, and lists it as an owner alone.
-        (owned(workload(), "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", controller=False), None),
+        (owned(group_workload(), "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", controller=False), None),
+        (owned(group_workload(), "apps/v1", "StatefulSet", controller=False), None),
     ],
 )
 def test_what_carries_the_ledger(builder: WorkloadBuilder, holder: tuple[Any, ...] | None) -> None:
