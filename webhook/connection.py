@@ -9,11 +9,11 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from webhook.head import Head, head_of
 from webhook.pipeline import BODY_LIMIT, BODY_SECONDS, Endpoint, Reply, too_slow, torn
@@ -53,7 +53,7 @@ class Reviews:
 
 
 class Connection(asyncio.Protocol):
-    """``task`` answers the review that was read last; None between reviews."""
+    """``task`` waits for what the review that was read last waits for; None if there is no such."""
 
     def __init__(self, reviews: Reviews) -> None:
         self.task: asyncio.Task[None] | None = None
@@ -134,13 +134,15 @@ class Connection(asyncio.Protocol):
             # API servers wait for an answer; who does not is heard after it.
             self._early += data
             self._transport.pause_reading()
-        elif self._head is not None:
+            return
+        if self._head is None:
+            self._begin(data)
+        else:
             self._parts.append(data)
             self._missing -= len(data)
             if self._missing <= 0:
                 self._read(self._head, b"".join(self._parts))
-        else:
-            self._begin(data)
+        self._go_on()
 
     def _begin(self, data: bytes) -> None:
         head = head_of(data)
@@ -160,24 +162,29 @@ class Connection(asyncio.Protocol):
         self._forget()
         end = head.start + head.length
         self._early = data[end:]
-        body = data[head.start : end]
-        self.task = self._loop.create_task(self._answer(self._endpoint(head), body, head.query))
+        reply = self._endpoint(head).answer(data[head.start : end], head.query, self._started)
+        if isinstance(reply, Reply):
+            self._write(reply)
+        else:
+            self.task = self._loop.create_task(self._wait(reply))
 
-    async def _answer(self, endpoint: Endpoint, body: bytes, query: str) -> None:
+    async def _wait(self, reply: Coroutine[Any, Any, Reply]) -> None:
         try:
-            reply = await endpoint.answer(body, query, self._started)
+            self._write(await reply)
         except Exception:
             log.exception("a review could not be answered")
             self._transport.abort()
-            return
         finally:
             self.task = None
-        self._write(reply)
-        if self._early and not self._transport.is_closing():
+        if not self._full and not self._transport.is_closing():
+            self._transport.resume_reading()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """With what came early."""
+        while self._early and self.task is None and not self._transport.is_closing():
             early, self._early = self._early, b""
-            if not self._full:
-                self._transport.resume_reading()
-            self.data_received(early)
+            self._begin(early)
 
     def _refuse(self) -> None:
         """The body does not arrive. What of it comes now is not read, so that the refusal is."""

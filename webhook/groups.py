@@ -1,5 +1,7 @@
 """Whether a pod group was let in before: asked live, and only when one of its pods is about to be denied."""
 
+import asyncio
+
 import msgspec
 
 from classifier import api
@@ -21,7 +23,7 @@ class Groups:
             # Not validated yet by anybody: no path is made of an arbitrary text, and no Workload can be called so.
             return False
         try:
-            await self._client.get(api.WORKLOADS.path(namespace, name), Meta)
+            await asyncio.create_task(self._client.get(api.WORKLOADS.path(namespace, name), Meta))
         except ApiError as error:
             return not error.missing
         except (ClientError, msgspec.MsgspecError):

@@ -8,9 +8,9 @@ snapshot's (allowed, with a warning), ours (allowed, with a warning, counted, an
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
 from aiohttp import ClientPayloadError, web
@@ -25,7 +25,8 @@ from webhook.review import Answer, BadReview, Request
 
 log = logging.getLogger(__name__)
 
-Decide = Callable[[Request], Awaitable[Answer]]
+#: Begun outside of any task, as most decisions end where they begin: what it waits for must be a future or a task.
+Decide = Callable[[Request], Coroutine[Any, Any, Answer]]
 #: Whether anybody wants jobs judged; if not, those who submit them are not told that they were not.
 Judging = Callable[[], bool]
 
@@ -37,6 +38,8 @@ BODY_SECONDS: Final = 5.0
 #: Our own time for a decision, seconds, and what we leave of the API server's for the way back.
 BUDGET: Final = 1.0
 MARGIN: Final = 0.1
+
+_FAILED: Final = "a review failed"
 
 
 def too_slow(seconds: float) -> BadReview:
@@ -104,15 +107,37 @@ class Endpoint:
         self._observe = metrics.seconds.labels(phase).observe
         self._counters: dict[tuple[str, str], Counter] = {}
 
-    async def answer(self, body: bytes, query: str, started: float) -> Reply:
-        """``query`` of the URL, as it is there; ``started`` by :func:`time.perf_counter`."""
+    def answer(self, body: bytes, query: str, started: float) -> Reply | Coroutine[Any, Any, Reply]:
+        """At once, or what is left to be waited for where the decision has to wait for something.
+
+        ``query`` of the URL, as it is there; ``started`` by :func:`time.perf_counter`.
+        """
         try:
             request = review.decode(body)
         except BadReview as error:
             return self.refuse(error, started)
-        result, payload = await self._answered(request, time_for(query))
-        self._count(kinds.name_of(request.kind), result, started)
-        return Reply(200, payload)
+        try:
+            decision = self._decide(request)
+            waits_for = decision.send(None)
+        except StopIteration as done:
+            return self._reply(request, done.value, started)
+        except Exception:
+            log.exception(_FAILED, extra=_named(request))
+            return self._reply(request, self._failed(), started)
+        return self._later(request, _Rest(decision, waits_for), time_for(query), started)
+
+    async def _later(self, request: Request, rest: "_Rest", seconds: float, started: float) -> Reply:
+        """Given up after ``seconds``: the job is allowed, and told."""
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await rest
+        except TimeoutError:
+            self._metrics.errors.labels("deadline").inc()
+            answer = self._skipped("it took too long")
+        except Exception:
+            log.exception(_FAILED, extra=_named(request))
+            answer = self._failed()
+        return self._reply(request, answer, started)
 
     def refuse(self, error: BadReview, started: float) -> Reply:
         """The answer to what is no review, or never became one."""
@@ -121,20 +146,20 @@ class Endpoint:
         self._count("other", "refused", started)
         return Reply(error.status, review.encode_refusal(error))
 
-    async def _answered(self, request: Request, seconds: float) -> tuple[str, bytes]:
-        """Result and answer; given up after ``seconds``, when the job is allowed, and told. Bugs allow the job too."""
+    def _reply(self, request: Request, answer: Answer, started: float) -> Reply:
         try:
-            async with asyncio.timeout(seconds):
-                answer = await self._decide(request)
-            return answer.result, review.encode(request.uid, answer)
-        except TimeoutError:
-            self._metrics.errors.labels("deadline").inc()
-            answer = self._skipped("it took too long")
+            payload = review.encode(request.uid, answer)
         except Exception:
-            self._metrics.errors.labels("internal").inc()
-            log.exception("a review failed", extra={"review": request.uid[:64], "namespace": request.namespace[:64]})
-            answer = self._skipped("internal error")
-        return answer.result, review.encode(request.uid, answer)
+            log.exception(_FAILED, extra=_named(request))
+            answer = self._failed()
+            payload = review.encode(request.uid, answer)
+        self._count(kinds.name_of(request.kind), answer.result, started)
+        return Reply(200, payload)
+
+    def _failed(self) -> Answer:
+        """After a bug of ours: the job is allowed."""
+        self._metrics.errors.labels("internal").inc()
+        return self._skipped("internal error")
 
     def _skipped(self, why: str) -> Answer:
         return Answer(warnings=(f"muster: preflight skipped: {why}",) if self._judging() else ())
@@ -145,6 +170,32 @@ class Endpoint:
             counter = self._counters[kind, result] = self._metrics.reviews.labels(self.phase, kind, result)
         counter.inc()
         self._observe(time.perf_counter() - started)
+
+
+def _named(request: Request) -> dict[str, str]:
+    return {"review": request.uid[:64], "namespace": request.namespace[:64]}
+
+
+class _Rest(Awaitable[Answer]):
+    """A decision that was begun and waits for something, as something to be awaited."""
+
+    def __init__(self, decision: Coroutine[Any, Any, Answer], waits_for: Any) -> None:
+        self._decision = decision
+        self._waits_for = waits_for
+
+    def __await__(self) -> Generator[Any, Any, Answer]:
+        waits_for = self._waits_for
+        try:
+            while True:
+                try:
+                    sent = yield waits_for
+                except BaseException as error:  # noqa: BLE001  # it is the decision's: a cancellation too
+                    waits_for = self._decision.throw(error)
+                else:
+                    waits_for = self._decision.send(sent)
+        except StopIteration as done:
+            answer: Answer = done.value
+            return answer
 
 
 def application(
@@ -167,7 +218,8 @@ def _handler(
         except BadReview as error:
             reply = endpoint.refuse(error, started)
         else:
-            reply = await endpoint.answer(body, http.rel_url.raw_query_string, started)
+            found = endpoint.answer(body, http.rel_url.raw_query_string, started)
+            reply = found if isinstance(found, Reply) else await found
         response = web.Response(status=reply.status, body=reply.payload, content_type=JSON)
         if closing() or not http.content.is_eof():
             # Draining, or the rest of a body that nobody will read is still on its way.

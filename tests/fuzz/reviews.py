@@ -66,7 +66,8 @@ async def broken(phase: str, raw: bytes) -> str | None:
     """What is wrong with the answer to a body; None if nothing is."""
     metrics, by_phase = endpoints()
     before = metrics.errors.labels("internal")._value.get()
-    status, payload = await by_phase[phase].answer(raw, "timeout=10s", time.perf_counter())
+    reply = by_phase[phase].answer(raw, "timeout=10s", time.perf_counter())
+    status, payload = reply if isinstance(reply, pipeline.Reply) else await reply
     if metrics.errors.labels("internal")._value.get() != before:
         return "it crashed (its traceback is in the log)"
     if status >= 500:
