@@ -12,6 +12,7 @@ shows at most that much too early; the bound that is enforced is counted by the 
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from classifier import api
@@ -57,7 +58,7 @@ def wanted(
     if timeout is None and not profiles:
         return {}
     submitted = _fresh(current, now) or now // SECOND * SECOND
-    stamps = {api.SUBMITTED_AT: format_instant(submitted)}
+    stamps = {api.SUBMITTED_AT: _instant(submitted)}
     if timeout is not None:
         stamps[api.ADMISSION_DEADLINE] = _instant(submitted + timeout.millis)
     if profiles:
@@ -108,7 +109,9 @@ def _path(key: str) -> str:
     return "/metadata/annotations/" + token(key)
 
 
+@lru_cache(maxsize=64)
 def _instant(at: int) -> str:
+    """Jobs that come in one second share it."""
     # A Go duration reaches 292 years, a datetime the year 9999: both are "never" to whoever waits.
     return format_instant(min(at, _LAST))
 

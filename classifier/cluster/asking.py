@@ -55,21 +55,32 @@ class Asking:
         #: ClusterQueues of which nothing was missing in these parts of the world: a queue may have hundreds of flavors.
         self._parts: tuple[object, ...] = ()
         self._whole: set[str] = set()
+        #: Of this very world, the namespaces and queues for whose jobs nothing was missing.
+        self._world: World | None = None
+        self._found: set[tuple[str, str]] = set()
 
     async def world(self, namespace: str, queue: str, obj: Meta | None = None, *, surely: bool = False) -> World:
         """The world for a job in ``queue``. What was found stays in the follower's copy. Raises :class:`Unreadable`.
 
         ``surely``: not even a moment ago is soon enough to have seen that something is not there.
         """
+        world = self._following.world()
+        if world is not self._world:
+            self._world, self._found = world, set()
+        if (namespace, queue) in self._found and not isinstance(obj, TrainJob):
+            return world  # a TrainJob has a runtime besides
         asked: set[tuple[api.Resource, str]] = set()
         while True:
             world = self._following.world()
+            missing = list(self._missing(world, namespace, queue, obj))
             wanted = {
                 link.which: link
-                for link in self._missing(world, namespace, queue, obj)
+                for link in missing
                 if link.which not in asked and (surely or not self._known_absent(link))
             }
             if not wanted:
+                if not missing and world is self._world:  # of another one, the next who asks will see
+                    self._found.add((namespace, queue))
                 return world
             asked |= wanted.keys()
             await asyncio.gather(*map(self._ask, wanted.values()))
