@@ -195,7 +195,8 @@ def _ended(facts: Facts, live: Marker, now: int, mode: Mode) -> tuple[Action, Pl
         case cleanup.Wait(until):
             return Rest(until), plan
         case _ if not mode.enforce:
-            return Rest(), plan
+            # Nobody brings it back when it is enforced again: it is not overdue.
+            return Rest(now + cleanup.PATIENCE), plan
         case _ if now < mode.not_before:
             return Rest(mode.not_before), plan
         case step:

@@ -62,6 +62,7 @@ class Engine:
             default=settings.default_timeout,
             max_default=settings.max_timeout,
             ownerless=settings.bound_ownerless,
+            hold=settings.hold,
             kept_keys=settings.cleanup.keys if settings.cleanup is not None else frozenset(),
         )
         self.fence = Fence(client, settings.fence, settings.fence_settle, self._fence_changed)
@@ -114,6 +115,7 @@ class Engine:
             metrics=metrics,
             now=self._now,
             notice=settings.notice,
+            hold=settings.hold,
             rules=settings.cleanup,
             remover=self._remover,
             leftovers=self._leftovers,

@@ -3,14 +3,20 @@
 import argparse
 import math
 import os
+import re
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
+from classifier import api
 from classifier.cluster.configmaps import AUTOSCALER_STATUS, KUEUE_CONFIG, ConfigMapName, parse_name
 from classifier.cluster.logs import LEVELS
 from classifier.instant import parse_duration
 from controller.cleanup import Mark, Rules, parse_mark
+
+#: A domain and the slash that ends it.
+_PREFIX: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +43,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     burst: int
     workers: int
     bound_ownerless: bool
+    #: The annotation by which dispatch holds a Workload that it has made inactive.
+    hold: str
     kueue_config: ConfigMapName | None
     autoscaler_status: ConfigMapName | None
     preflight_optional: bool
@@ -75,6 +83,12 @@ class _Problems(list[str]):
             except ValueError as error:
                 self.append(f"{flag}: {error}")
         return tuple(found)
+
+    def hold(self, flag: str, prefix: str) -> str:
+        """The key of a hold under dispatch's prefix."""
+        if not _PREFIX.fullmatch(prefix):
+            self.append(f"{flag}: {prefix!r} is not a prefix such as {api.DISPATCH_PREFIX}")
+        return f"{prefix}hold-instance"
 
     def number(self, flag: str, text: str) -> float:
         """A finite number; 1 in place of anything else."""
@@ -157,6 +171,11 @@ def parser() -> argparse.ArgumentParser:
         help="true: Workloads that people made, and no job owns, are bounded too",
     )
     add(
+        "--dispatch-prefix",
+        default=api.DISPATCH_PREFIX,
+        help="prefix of dispatch's keys: a Workload that it holds inactive waits on, and its clock stands still",
+    )
+    add(
         "--kueue-config",
         default=str(KUEUE_CONFIG),
         help="NAMESPACE/NAME of the ConfigMap Kueue is configured by; empty: not read",
@@ -203,6 +222,7 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
         burst=problems.whole("--burst", raw.burst),
         workers=problems.whole("--workers", raw.workers),
         bound_ownerless=raw.bound_ownerless == "true",
+        hold=problems.hold("--dispatch-prefix", raw.dispatch_prefix),
         kueue_config=problems.config_map("--kueue-config", raw.kueue_config),
         autoscaler_status=problems.config_map("--autoscaler-status", raw.autoscaler_status),
         preflight_optional=raw.preflight_optional == "true",

@@ -4,6 +4,7 @@ from typing import Any
 
 import controller.settings
 import webhook.settings
+from classifier.clock import HOLD
 from classifier.cluster.configmaps import AUTOSCALER_STATUS, KUEUE_CONFIG, ConfigMapName
 from controller.cleanup import Mark
 from tests.chart.conftest import MATRIX, rendered
@@ -54,6 +55,12 @@ def test_workloads_without_owner_are_bounded_only_where_asked_for(defaults: list
     assert not controller.settings.parse(arguments(defaults, "controller")).bound_ownerless
     asked = render({"admission": {"ownerlessWorkloads": True}})
     assert controller.settings.parse(arguments(asked, "controller")).bound_ownerless
+
+
+def test_the_controller_reads_whose_holds_it_understands(defaults: list[Object]) -> None:
+    assert controller.settings.parse(arguments(defaults, "controller")).hold == HOLD
+    other = render({"admission": {"dispatchPrefix": "dispatch.example.com/"}})
+    assert controller.settings.parse(arguments(other, "controller")).hold == "dispatch.example.com/hold-instance"
 
 
 def test_the_controller_reads_how_to_clean_up(defaults: list[Object]) -> None:

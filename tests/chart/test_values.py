@@ -43,6 +43,7 @@ def nested(path: str, value: Any) -> dict[str, Any]:
         ("admission.defaultTimeout", "30m1h"),
         ("admission.maxTimeout", "1d"),
         ("admission.notice", "-5m"),
+        ("admission.dispatchPrefix", "dispatch.example.com"),
         ("capacityProfile.minTTLAfterTimeout", "9m59s"),
         ("cleanup.gitOpsKeys", ["a,b"]),
         ("cleanup.enabled", "no"),

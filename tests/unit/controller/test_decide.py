@@ -7,7 +7,7 @@ from classifier import api, clock
 from classifier.clock import Ledger, Marker
 from classifier.instant import HOUR, MINUTE, format_instant
 from classifier.names import workload_names
-from controller.cleanup import CommitCleanup, Delete, Rules
+from controller.cleanup import PATIENCE, CommitCleanup, Delete, Rules
 from controller.decide import (
     Action,
     Annotations,
@@ -424,7 +424,7 @@ def test_without_the_fence_or_in_a_grace_nothing_is_deleted() -> None:
     cluster.look()
     cluster.now += DAY
     cluster.enforce = False
-    assert cluster.look() == [Rest()]
+    assert cluster.look() == [Rest(cluster.now + PATIENCE)]
     cluster.enforce, cluster.not_before = True, cluster.now + HOUR
     assert cluster.look() == [Rest(cluster.not_before)]
 

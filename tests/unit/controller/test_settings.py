@@ -57,6 +57,7 @@ def test_what_the_chart_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     ("argument", "says"),
     [
         ("--fence-settle=soon", "--fence-settle: 'soon' is not a duration such as 1h30m or 90s"),
+        ("--dispatch-prefix=dispatch.example.com", "--dispatch-prefix: 'dispatch.example.com' is not a prefix such as"),
         ("--notice=10", "--notice: '10' is not a duration"),
         ("--notice=-5m", "--notice: '-5m' is not a positive duration"),
         ("--recovery-grace=5 minutes", "--recovery-grace: '5 minutes' is not a duration"),
