@@ -22,7 +22,9 @@ import pytest_asyncio
 
 from classifier import api
 from classifier.cluster.client import Client
+from e2e import arena as arena_
 from e2e import builders, view
+from e2e.arena import Arena
 from e2e.audit import AuditLog
 from e2e.builders import Document, Queues
 from e2e.controlplane.chart import Muster
@@ -51,6 +53,8 @@ def _ground(item: pytest.Item) -> str:
     names = getattr(item, "fixturenames", ())
     if any(name in names for name in LAST):
         return "every_kind"
+    if "arena" in names:
+        return "arena"
     if "own_cluster" in names:
         return f"{item.path.stem}-own"
     return "shared" if "cluster" in names else item.path.stem
@@ -153,6 +157,22 @@ async def muster_of_every_kind(every_kind: Cluster) -> AsyncIterator[Muster]:
     """Muster there, from when it is first asked for."""
     async with Muster(every_kind) as installed:
         yield installed
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def arena(request: pytest.FixtureRequest) -> AsyncIterator[Arena]:
+    """The run's third cluster, for races and faults: Kueue and the controller reach its API server through a proxy.
+
+    Where a file's own fixtures ``cluster`` and ``invariants`` return its, ``queues`` are of this cluster.
+    """
+    async with further_cluster(request, "arena") as own, arena_.arena(own) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def invariants_of_arena(arena: Arena) -> "Invariants":
+    """Checked after every test of the third cluster."""
+    return Invariants(arena.cluster)
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -209,7 +209,9 @@ class History:
         of = _annotations(new).get(api.ADMISSION_OUTCOME_OF)
         if user != CONTROLLER or of is None or of == _annotations(old).get(api.ADMISSION_OUTCOME_OF):
             return
-        if of not in (decisions or {decision_of(w) for w in self._workloads.values()}):
+        # Between the last look at the Workload and this write somebody may have reactivated it: two objects.
+        overtaken = self._clock - self._died.get(of, -MIRROR_GRACE) < MIRROR_GRACE
+        if not overtaken and of not in (decisions or {decision_of(w) for w in self._workloads.values()}):
             self._say(new, f"was given a mirror of {of}, which is no live decision")
         if not at_rest:
             self._say(new, "was given a mirror while it was not suspended")

@@ -99,6 +99,12 @@ class ChaosProxy:
         self._rules.append(rule)
         return rule
 
+    def forget(self) -> None:
+        """Every rule so far: what is held goes on, and nothing more is taken."""
+        for rule in self._rules:
+            rule.stop()
+        self._rules.clear()
+
     def break_streams(self, path: str = "") -> int:
         """Break every open watch whose path contains ``path``; how many there were."""
         return self._passage.break_streams(path)

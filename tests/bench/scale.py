@@ -64,8 +64,11 @@ async def _measure(say: Say) -> list[Figure]:
         for number, each in enumerate(queues):
             await crowd.fill(cluster, each, range(number * EACH, (number + 1) * EACH), say)
         bare = await _bare_decode(cluster.admin)
-        values = {"webhook": {"replicas": 1}, "controller": {"replicas": 2, "rate": 0, "logLevel": "info"}}
-        async with Muster(cluster, values | {"admission": {"notice": "1s"}}) as muster:
+        values: dict[str, dict[str, Any]] = {
+            "webhook": {"replicas": 1},
+            "controller": {"replicas": 2, "rate": 0, "logLevel": "info"},
+        }
+        async with Muster(cluster, values) as muster:
             leader, follower = await _parts(muster)
             figures = [
                 Figure(
