@@ -11,11 +11,13 @@ from classifier import api
 from classifier.cluster.client import Client
 from classifier.cluster.following import Following
 from classifier.cluster.reflector import Reflector
+from classifier.objects import Pod
 from controller.cache import Cache, OwnerKey
 from tests.builders import Builder, cluster_queue, job, local_queue, namespace, profile, workload
 from tests.unit.cluster.conftest import write_kubeconfig
 
 JOB = ("batch", "Job")
+POD = ("", "Pod")
 KEY = "team/job-train-1a2b3"
 
 
@@ -137,3 +139,51 @@ def test_what_came_and_went_leaves_nothing_behind(fed: Fed, first: str) -> None:
         fed.feed(cache.local_queues, local_queue(f"queue-{number}", f"cluster-queue-{number}"), deleted=True)
     for index in (cache._by_owner, cache._by_queue, cache._queues_of):
         assert index == {}
+
+
+def gated(name: str) -> Builder[Pod]:
+    builder = Builder(Pod, api.PODS, name, "team").label("kueue.x-k8s.io/pod-group-name", "gang")
+    builder.spec["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+    return builder
+
+
+def group_workload() -> Builder[Any]:
+    owners = [{"apiVersion": "v1", "kind": "Pod", "name": "p-0", "uid": "uid-of-p-0"}]
+    made = workload("gang").metadata(ownerReferences=owners)
+    return made.annotate("kueue.x-k8s.io/is-group-workload", "true")
+
+
+def test_a_pod_concerns_its_groups_workload_and_only_by_what_is_read_of_it(fed: Fed) -> None:
+    fed.feed(fed.cache.workloads, group_workload())
+    fed.feed(fed.cache.owners[POD], gated("p-0"))
+    assert fed.touched == {"team/gang"}
+    told = gated("p-0").label("example.com/x", "y")
+    told._raw["status"] = {"podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": "True"}]}
+    fed.feed(fed.cache.owners[POD], told)
+    assert fed.touched == set()
+    told.spec["schedulingGates"] = []
+    fed.feed(fed.cache.owners[POD], told)
+    assert fed.touched == {"team/gang"}
+    fed.feed(fed.cache.owners[POD], told, deleted=True)
+    assert fed.touched == {"team/gang"}
+    fed.feed(fed.cache.workloads, group_workload(), deleted=True)
+    assert fed.cache._by_group == fed.cache._by_owner == {}
+
+
+def test_a_group_that_lost_its_workload_is_looked_at_as_a_whole(fed: Fed) -> None:
+    fed.feed(fed.cache.owners[POD], gated("p-0").annotate(api.ADMISSION_OUTCOME_OF, "uid-of-gang/1"))
+    assert fed.orphans == {OwnerKey(("", "PodGroup"), "team/gang")}
+    assert list(fed.cache.mirrored()) == [OwnerKey(("", "PodGroup"), "team/gang")]
+
+
+def test_of_a_pod_hardly_anything_is_kept(fed: Fed) -> None:
+    big = gated("p-0").metadata(managedFields=[{"manager": "kubelet", "fieldsV1": {"f:x": {}}}])
+    big.spec["containers"] = [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]
+    big.label("example.com/x", "y").annotate("example.com/x", "y")
+    fed.feed(fed.cache.owners[POD], big)
+    fed.feed(fed.cache.owners[POD], gated("p-1"))
+    first, second = fed.cache.owners[POD].objects.values()
+    assert first.spec is second.spec
+    assert b"example.com" not in msgspec.json.encode(first)
+    assert b"containers" not in msgspec.json.encode(first)
+    assert first.metadata.managed_fields is None
