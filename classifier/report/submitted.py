@@ -34,8 +34,11 @@ def words(condition: Condition | None) -> str:
 def ended_here(picture: Picture, deadline: Deadline) -> str | None:
     """The text of a wait that the deadline ended; None if none did."""
     workload = picture.workload
-    if workload is None or committed(workload) is None or deadline.committed_at is None:
+    marker = committed(workload) if workload is not None else None
+    if workload is None or marker is None or deadline.committed_at is None:
         return None
+    told = picture.owner.annotations
+    mirrored = told.get(api.ADMISSION_OUTCOME_OF) == f"{marker.uid}/{marker.attempt}"
     unsettled = workload.is_true(api.QUOTA_RESERVED) or workload.is_true(api.ADMITTED) or not picture.owner.suspended
     message = timed_out_message(
         workload=workload.name,
@@ -43,6 +46,7 @@ def ended_here(picture: Picture, deadline: Deadline) -> str | None:
         at=deadline.committed_at,
         waited=deadline.waited,
         leftovers=[] if unsettled else [r.name for r in picture.requests or ()],
+        delete_after=instant_or_none(told.get(api.DELETE_AFTER)) if mirrored else None,
     )
     return f"{message}; Kueue has not released the quota yet" if unsettled else message
 

@@ -6,6 +6,7 @@ from tests.unit.report.builders import (
     MISSING,
     PENDING,
     RESERVED,
+    WORKLOAD_UID,
     condition,
     deadline,
     job,
@@ -29,6 +30,12 @@ from tests.unit.report.states import (
     ended,
     waiting_for_capacity,
 )
+
+
+def leaving(decision: str) -> dict[str, str]:
+    """The mirror of a decision after which the job is deleted."""
+    return {"muster.dev/admission-outcome-of": decision, "muster.dev/delete-after": "2026-11-29T11:30:00Z"}
+
 
 CASES = [
     Case(
@@ -71,6 +78,32 @@ CASES = [
                 "failed",
                 "0/2 nodes of gpupool; admission timed out at 2026-11-29T10:30:00Z, after 30m; "
                 "still there, may buy nodes: ProvisioningRequest job-train-1a2b3-capacity-1; delete and resubmit, "
+                f"or ask a batch administrator to run: {REACTIVATE}",
+            ),
+        },
+    ),
+    Case(
+        "timed out, and to be deleted",
+        1900,
+        ended(PENDING, EVICTED, owner=job(annotations=ledger() | leaving(f"{WORKLOAD_UID}/1"))),
+        Result.TIMED_OUT,
+        {
+            Q: (
+                "failed",
+                "admission timed out at 2026-11-29T10:30:00Z, after 30m; to be deleted at 2026-11-29T11:30:00Z unless "
+                f"reactivated before; delete and resubmit, or ask a batch administrator to run: {REACTIVATE}",
+            ),
+        },
+    ),
+    Case(
+        "timed out, and another decision's deletion is still told",
+        1900,
+        ended(PENDING, EVICTED, owner=job(annotations=ledger() | leaving("another/1"))),
+        Result.TIMED_OUT,
+        {
+            Q: (
+                "failed",
+                "admission timed out at 2026-11-29T10:30:00Z, after 30m; delete and resubmit, "
                 f"or ask a batch administrator to run: {REACTIVATE}",
             ),
         },
