@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # Built before the tests, where progress can be seen: without arguments what a control plane runs.
 PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kueue kwok jobset trainer helm promtool
 
-.PHONY: help demo test lint bench fuzz clean
+.PHONY: help demo test lint bench fuzz chaos clean
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -43,6 +43,11 @@ fuzz: $(STAMP) ## 100,000 object graphs, 200,000 small worlds, 1,000,000 odd rev
 	@$(BIN)/python -m tests.fuzz graphs --count $(GRAPHS) $(FUZZ_ARGS)
 	@$(BIN)/python -m tests.soundness --count $(WORLDS) $(FUZZ_ARGS)
 	@$(BIN)/python -m tests.fuzz reviews --count $(REVIEWS) $(FUZZ_ARGS)
+
+# Every state of larger worlds than the tests visit, and random histories; CHAOS_ARGS="--seed N" repeats a run.
+HISTORIES ?= 100000
+chaos: $(STAMP) ## every interleaving within a larger bound, and 100,000 random histories (HISTORIES=; an hour)
+	@$(BIN)/python -m tests.exploration --histories $(HISTORIES) $(CHAOS_ARGS)
 
 clean: ## remove what these targets made here (the built control plane stays in its cache)
 	rm -rf $(VENV) .run .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info
