@@ -82,6 +82,17 @@ def test_a_hold_that_goes_over_into_a_stopped_queue_can_be_dated_again() -> None
     assert wait.look(END + HOUR).ledger == Ledger(UID, T0 + END - BEGIN)
 
 
+def test_a_start_ends_the_wait_though_nothing_dates_the_end_of_the_pause_before_it() -> None:
+    wait = Wait()
+    wait.look(T0)
+    on_hold(wait, True, 0)
+    wait.look(BEGIN)
+    wait.workload.condition(api.QUOTA_RESERVED, True).condition(api.ADMITTED, True, at=BEGIN + MINUTE)
+    reading = wait.look(END)
+    assert reading.standing is Standing.STARTED
+    assert reading.ledger == Ledger(UID, BEGIN + MINUTE, started=BEGIN + MINUTE)
+
+
 # --- nobody saw it --------------------------------------------------------------------------------------------------
 
 

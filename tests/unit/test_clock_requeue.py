@@ -331,3 +331,16 @@ def test_a_forged_ledger_that_claims_a_start_to_come_is_over_and_ends_nothing() 
     show(wait.job, None, Ledger(UID, T0, started=T0 + 10 * DAY))
     wait.workload = workload()
     assert not wait.look(T0 + DAY).due
+
+
+def test_a_start_that_shows_only_after_the_deactivation_counts() -> None:
+    wait = Wait()
+    wait.look(T0)
+    wait.workload.active(False)
+    assert wait.look(T0 + MINUTE).ledger == Ledger(UID, T0, paused=T0 + MINUTE)
+    evicted(wait.workload, T0 + 2 * MINUTE, "Deactivated")
+    over = Ledger(UID, T0, started=T0 + 2 * MINUTE - 1)
+    assert wait.look(T0 + 2 * MINUTE).ledger == over
+    wait.workload.active(True)
+    reading = wait.look(T0 + DAY)
+    assert (reading.standing, reading.ledger) == (Standing.STARTED, over)
