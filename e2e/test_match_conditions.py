@@ -67,8 +67,10 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
         await cluster.applier.apply([builders.namespace(QUEUES.namespace)])
         for kind in ALL:
             resource, obj = made(kind, "waits")
+            obj["metadata"]["annotations"][api.ADMISSION_CLOCK] = "kept"
             await cluster.admin.request("POST", resource.path(QUEUES.namespace), body=obj)
-        configurations = [each for kind in CONFIGURATIONS for each in of_kind(render(), kind)]
+        rendered = render({"protection": {"administrators": {"groups": []}}})
+        configurations = [each for kind in CONFIGURATIONS for each in of_kind(rendered, kind)]
         for each in configurations:
             for entry in each["webhooks"]:
                 entry |= {"clientConfig": {"url": "https://127.0.0.1:1/"}, "failurePolicy": "Fail"}
@@ -207,6 +209,12 @@ async def test_what_does_not_change_the_gang_passes_though_nobody_answers(
     client: Client, kind: str, other: str
 ) -> None:
     assert await update(client, kind, OTHERS[other]) == "passes"
+
+
+@pytest.mark.parametrize("kind", ALL)
+async def test_what_a_replace_leaves_out_is_put_back(client: Client, kind: str) -> None:
+    assert await update(client, kind, metadata("annotations", {"team": "ml"})) == "asked"
+    assert await update(client, kind, metadata("annotations", None)) == "asked"
 
 
 NOT_QUEUED: Final = both(metadata("labels", {"team": "ml"}), lambda obj: obj["spec"].pop("queueName", None))

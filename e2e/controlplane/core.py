@@ -30,6 +30,7 @@ CONTROLLERS: Final = [
     "ttl-after-finished-controller",
     "serviceaccount-controller",
     "clusterrole-aggregation-controller",
+    "validatingadmissionpolicy-status-controller",
 ]
 SERVICE_CIDR: Final = "10.0.0.0/24"
 
