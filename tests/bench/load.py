@@ -8,6 +8,17 @@ from pathlib import Path
 from typing import Final
 
 CONNECTIONS: Final = 8
+#: As kube-apiserver's client writes it (kubernetes/kubernetes: staging/src/k8s.io/apiserver/pkg/util/webhook).
+_HEAD: Final = (
+    "POST {path}?timeout=2s HTTP/1.1\r\n"
+    "Host: {address}\r\n"
+    "User-Agent: kube-apiserver-admission\r\n"
+    "Content-Length: {length}\r\n"
+    "Accept: application/json, */*\r\n"
+    "Content-Type: application/json\r\n"
+    "Accept-Encoding: gzip\r\n"
+    "\r\n"
+)
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -44,8 +55,7 @@ class Target:
     ) -> None:
         reader, writer = streams
         for path, body in wanted:
-            head = f"POST {path}?timeout=2s HTTP/1.1\r\nHost: {self._address}\r\nContent-Type: application/json\r\n"
-            writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            writer.write(_HEAD.format(path=path, address=self._address, length=len(body)).encode() + body)
             lines = (await reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
             if b" 200 " not in lines[0]:
                 raise AssertionError(f"{self.name} answered {lines[0].decode()}")

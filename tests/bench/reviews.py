@@ -1,6 +1,10 @@
 """Reviews for a CPU-second, full preflight of a real Job: beside a bare echo, and beside Kueue's own webhook.
 
-All three are asked the same reviews over TLS, in turn, on one machine; both of the others' own work goes on meanwhile.
+All three are asked the same reviews over TLS, in turn, on one machine, on connections that stay open; no two reviews of
+a round are of one Job but the two phases. What counts is the CPU time of each whole process, so each pays for its own
+collector and for what it does besides: Kueue for its controllers, which have nothing to do, on all cores (its defaults
+of GOGC and GOMAXPROCS); Muster for its watches. Kueue decodes the whole Job, defaults and validates it; it judges no
+capacity. The echo has no certificate to watch and nothing to know.
 """
 
 import asyncio
