@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 import pytest_asyncio
 
-from classifier import api
+from classifier import api, scope
 from e2e import builders, kinds, view
 from e2e.builders import GPU, Document, Queues
 from e2e.controlplane.chart import Muster
@@ -198,7 +198,8 @@ async def test_under_a_policy_it_is_stamped(created: Answers, kind: Kind) -> Non
         assert stamps <= {"admission-deadline"}, "that one is the controller's"
         return
     expected = {"submitted-at", "capacity-profile", "preflight"}
-    expected |= {"admission-deadline"} if kind.id == "job" else set()
+    bounded = (kind.resource.group, kind.resource.kind) in scope.BOUNDED
+    expected |= {"admission-deadline"} if bounded else set()
     expected |= {"admission-count"} if kind.id in COUNTED else set()
     assert stamps == expected
     assert answer.annotations[api.PREFLIGHT].startswith("fits"), answer.annotations[api.PREFLIGHT]
