@@ -9,6 +9,7 @@ from classifier.clock import Standing, committed, shown_deadline
 from classifier.fit import Outcome, Verdict
 from classifier.instant import format_duration, format_instant, instant_or_none
 from classifier.objects import Workload
+from classifier.policy import RESTART
 from classifier.report.deadline import Deadline, capped, deadline_of
 from classifier.report.fence import FenceState
 from classifier.report.message import reactivate_command
@@ -159,7 +160,7 @@ def _problem(
     if deadline.near(now) and deadline.standing is Standing.WAITING:
         left = format_duration((deadline.at or now) - now)
         return Problem.DEADLINE_NEAR, f"deadline in {left}{capped(deadline.timeout)}; {_why_waiting(workload)}", None
-    if deadline.at is None and deadline.timeout is None:
+    if (deadline.at is None and deadline.timeout is None) or deadline.lapsed:
         if picture.hidden_policies and not deadline.exempt:
             hidden = ", ".join(picture.hidden_policies)
             return Problem.UNKNOWN, f"no deadline shown; what may give one may not be read: {hidden}", None
@@ -168,7 +169,9 @@ def _problem(
             advice = "make that LocalQueue, or have the job name one that exists"
             return Problem.UNBOUNDED, f"no bound on its wait: {missing}", advice
         why = f"no bound on its wait: {deadline.exempt or 'no policy gives one'}"
-        return Problem.UNBOUNDED, why, f"annotate its LocalQueue or ClusterQueue with {api.ADMISSION_TIMEOUT}"
+        advice = f"annotate its LocalQueue or ClusterQueue with {api.ADMISSION_TIMEOUT}"
+        again = f"set spec.admission.requeue: {RESTART} in the CapacityProfile of its queue"
+        return Problem.UNBOUNDED, why, again if deadline.lapsed else advice
     if verdict is not None and verdict.outcome in (Outcome.UNKNOWN, Outcome.MISCONFIGURED):
         prefix = "misconfigured: " if verdict.outcome is Outcome.MISCONFIGURED else ""
         return Problem.UNKNOWN, f"{prefix}{verdict.reason}", verdict.advice

@@ -1,5 +1,7 @@
 """Until when the wait may last, and what there is to say about it beside the phase that waits."""
 
+from typing import Final
+
 import msgspec
 
 from classifier.clock import Reading, Rules, Standing, committed, parse_ledger, read, shown_deadline
@@ -9,6 +11,9 @@ from classifier.policy import Policies, Timeout, restarts, timeout_of
 from classifier.report.fence import Fence, FenceState
 from classifier.report.phase import age
 from classifier.scope import why_never, why_not_ours
+
+#: Why a gang that is back in the queue has no deadline.
+_STARTED_ONCE: Final = "it has started before, and no profile of its queue says requeue: Restart"
 
 #: A deadline nearer than this, or than a tenth of the timeout, is near (audit).
 NEAR = 10 * MINUTE
@@ -30,6 +35,8 @@ class Deadline(msgspec.Struct, frozen=True, kw_only=True):
     pause: str = ""
     #: Why this wait is never bounded, in words; "" where it may be.
     exempt: str = ""
+    #: It waits again, unbounded, though a policy bounds first waits.
+    lapsed: bool = False
 
     @property
     def waited(self) -> int | None:
@@ -57,6 +64,8 @@ def deadline_of(owner: Meta, workload: Workload | None, policies: Policies, now:
     marker = committed(workload)
     foreign = why_not_ours(owner)
     exempt = why_never(workload) or (f"the job {foreign}" if foreign else "")
+    lapsed = reading.lapsed and timeout is not None
+    exempt = exempt or (_STARTED_ONCE if lapsed else "")
     origin = ledger.origin if ledger else instant_or_none(workload.metadata.creation_timestamp)
     return Deadline(
         at=shown_deadline(workload),
@@ -66,6 +75,7 @@ def deadline_of(owner: Meta, workload: Workload | None, policies: Policies, now:
         standing=reading.standing,
         pause=reading.cause if reading.standing is Standing.PAUSED else "",
         exempt=exempt,
+        lapsed=lapsed,
     )
 
 
@@ -88,9 +98,9 @@ def clause(deadline: Deadline, fence: Fence, now: int, *, known: bool = True) ->
     """
     if deadline.standing is Standing.PAUSED:
         return f"the deadline's clock stands still: {deadline.pause}"
-    if deadline.standing not in (None, Standing.WAITING):
+    if deadline.standing not in (None, Standing.WAITING) and not deadline.lapsed:
         return None
-    if deadline.at is None:
+    if deadline.at is None or deadline.lapsed:
         if deadline.exempt:
             return f"no deadline: {deadline.exempt}"
         if deadline.timeout is not None:

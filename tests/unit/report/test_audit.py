@@ -67,6 +67,14 @@ def waits(seconds: int = 1800, **fields: Any) -> Picture:
             "muster.dev/admission-timeout",
         ),
         (
+            observe(workload=workload(PENDING, condition("Admitted", "False", "NoReservation", "", 30))),
+            FITS,
+            40,
+            "unbounded",
+            "no bound on its wait: it has started before",
+            "requeue: Restart in the CapacityProfile",
+        ),
+        (
             observe(
                 job(annotations=ledger()), workload=workload(PENDING, active=False, annotations=BOUND | marker(1800))
             ),

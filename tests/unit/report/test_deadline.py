@@ -37,3 +37,18 @@ def test_what_no_maximum_holds_down_needs_no_word() -> None:
     policies = Policies(local_queue().running().done(), namespace=namespace().done(), default=MINUTE)
     assert capped(deadline_of(job().done(), workload().done(), policies, T0).timeout) == ""
     assert capped(None) == ""
+
+
+def test_a_gang_that_waits_again_without_a_bound_says_why() -> None:
+    policies = Policies(local_queue().running().annotate(api.ADMISSION_TIMEOUT, "1h").done())
+    left = workload().condition(api.ADMITTED, False, at=T0 + MINUTE).evicted("Preempted")
+    why = "no deadline: it has started before, and no profile of its queue says requeue: Restart"
+    for shown in (None, T0 + 60 * MINUTE):  # also before the controller has taken the old one off
+        deadline = deadline_of(job().done(), show(left, shown).done(), policies, T0 + 2 * MINUTE)
+        assert clause(deadline, Fence(), T0 + 2 * MINUTE) == why
+
+
+def test_a_gang_that_runs_has_no_word_about_deadlines() -> None:
+    policies = Policies(local_queue().running().annotate(api.ADMISSION_TIMEOUT, "1h").done())
+    runs = workload().condition(api.ADMITTED, True)
+    assert clause(deadline_of(job().done(), runs.done(), policies, T0 + MINUTE), Fence(), T0 + MINUTE) is None
