@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from classifier import api
 from classifier.instant import SECOND, parse_instant
+from e2e.denials import wrongly_denied
 
 Object = Mapping[str, Any]
 
@@ -98,6 +99,7 @@ class History:
         self._workloads: dict[str, Object] = {}  # by uid
         self._jobs: dict[str, Object] = {}
         self._pods: dict[str, Object] = {}
+        self._profiles: dict[str, Object] = {}
         self._died: dict[str, int] = {}  # decision -> when it died
         #: What the controller asked for in vain, for all it knows: by plural, namespace and name.
         self._unknown: dict[tuple[str, str, str], list[Mapping[str, str]]] = {}
@@ -111,6 +113,11 @@ class History:
         code = (event.get("responseStatus") or {}).get("code", 0)
         if "dryRun=" in event.get("requestURI", ""):
             return
+        if code == 403 and event.get("verb") == "create" and reference.get("resource") == "jobs":
+            message = (event.get("responseStatus") or {}).get("message", "")
+            placed = wrongly_denied(event.get("requestObject") or {}, message, self._profiles.values())
+            if placed is not None:
+                self._say(event["requestObject"], f"was denied ({message}), though {placed}")
         if not 200 <= code < 300:
             if event["user"].get("username") == CONTROLLER and code >= 499:
                 self._unanswered(reference, event.get("requestObject") or {})
@@ -131,6 +138,7 @@ class History:
         take: dict[str, Callable[[Object, str, list[str], str], None]] = {
             "workloads": self._workload,
             "pods": self._pod,
+            "capacityprofiles": self._profile,
             **dict.fromkeys(_JOBS, self._job),
             **dict.fromkeys(_REPORTED, self._reported),
         }
@@ -185,6 +193,9 @@ class History:
         self._protected(old, new, user, groups, verb, PROTECTED)
         self._mirrored(old, new, user, at_rest=_held(new))
         self._jobs[_uid(new)] = new
+
+    def _profile(self, new: Object, user: str, groups: list[str], verb: str) -> None:
+        self._profiles[_uid(new)] = new
 
     def _reported(self, new: Object, user: str, groups: list[str], verb: str) -> None:
         if user == CONTROLLER:
@@ -242,7 +253,7 @@ class History:
             self._say(obj, f"was deleted by {user} while {len(running)} of its pods ran")
 
     def _known(self, resource: Any) -> dict[str, Object]:
-        return {"workloads": self._workloads, "pods": self._pods}.get(
+        return {"workloads": self._workloads, "pods": self._pods, "capacityprofiles": self._profiles}.get(
             str(resource), self._jobs if resource in _JOBS else {}
         )
 

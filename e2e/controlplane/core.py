@@ -12,6 +12,7 @@ from e2e.controlplane.processes import Check, Process
 WRITES: Final = ["create", "update", "patch", "delete", "deletecollection"]
 AUDITED: Final = [
     {"group": "kueue.x-k8s.io", "resources": ["workloads", "workloads/status"]},
+    {"group": "muster.dev", "resources": ["capacityprofiles"]},
     {"group": "batch", "resources": ["jobs", "jobs/status"]},
     {"group": "", "resources": ["pods", "pods/status", "pods/binding"]},
     {"group": "jobset.x-k8s.io"},

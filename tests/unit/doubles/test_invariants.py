@@ -177,6 +177,35 @@ def test_a_write_to_what_is_only_reported_on_is_seen(told: Told) -> None:
     assert "only reported on" in told.found()
 
 
+def denied(told: Told, gpus: int, pods: int, **pod: Any) -> str:
+    """A Job of so many pods of so many GPUs each, where two nodes of eight GPUs may be had."""
+    node = {"allocatable": {"cpu": "94", "nvidia.com/gpu": "8"}}
+    pool = {"name": "gpupool", "maxNodes": 2, "node": node}
+    told.write(made("CapacityProfile", "p", "c1", spec={"pools": [pool]}), verb="create")
+    container = {"resources": {"requests": {"nvidia.com/gpu": str(gpus)}}}
+    template = {"spec": {"containers": [container], **pod}}
+    job = made("Job", "train", "", spec={"parallelism": pods, "completions": pods, "template": template})
+    message = (
+        'admission webhook "vjob.muster.dev" denied the request: preflight: gang needs 3 node(s) of gpupool (max 2): '
+    )
+    status = {"code": 403, "message": f"{message}cannot fit; request less"}
+    told._take("create", job, USER, {"requestObject": job, "responseStatus": status})
+    return told.found()
+
+
+def test_a_denial_of_what_could_be_placed_is_seen(told: Told) -> None:
+    assert "though its 4 pod(s) stand on 2 node(s) of gpupool" in denied(told, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "pods", "pod"),
+    [(8, 3, {}), (4, 5, {}), (9, 1, {}), (4, 4, {"nodeSelector": {"a": "b"}})],
+    ids=["one node too many", "no room left", "too large", "not so simple"],
+)
+def test_a_denial_that_a_count_by_hand_bears_out_is_well(told: Told, gpus: int, pods: int, pod: Object) -> None:
+    assert denied(told, gpus, pods, **pod) == ""
+
+
 def test_namesakes_of_another_kind_are_told_apart(told: Told) -> None:
     told.write(made("Job", "train", "j1"), verb="create")
     told.write(made("JobSet", "train", "s1", MIRROR))
