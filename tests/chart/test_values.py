@@ -47,6 +47,8 @@ def nested(path: str, value: Any) -> dict[str, Any]:
         ("capacityProfile.minTTLAfterTimeout", "9m59s"),
         ("cleanup.gitOpsKeys", ["a,b"]),
         ("cleanup.enabled", "no"),
+        ("protection.enabled", "yes"),
+        ("protection.administrators.groups", "system:masters"),
         ("image.digest", "sha256:1"),
         ("fullnameOverride", "Muster"),
     ],
@@ -62,6 +64,9 @@ def test_nonsense_is_refused_by_name(path: str, value: Any) -> None:
     [
         "cleanup.gitOpsKeys",
         "webhook.kinds",
+        "protection",
+        "protection.administrators",
+        "protection.administrators.groups",
         "controller.leaderElection",
         "kueue.config",
         "kueue.config.name",
