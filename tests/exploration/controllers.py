@@ -36,11 +36,11 @@ def steps(world: World, state: Server, me: Controller, behind: int = 0) -> Itera
             yield Step(READS_WORKLOAD, state, (CURRENT, owner, IDLE))
         if owner != CURRENT:
             yield Step(READS_JOB, state, (workload, CURRENT, IDLE))
-        yield from _decide(world, state, me, behind)
-        yield from _clean(world, state, me)
+        yield from decided(world, state, me, behind)
+        yield from clean(world, state, me)
         return
     doing = world.doing(number)
-    yield from _go_on(world, state, me, doing)
+    yield from go_on(world, state, me, doing)
     # The next life lists everything. What was sent has been served before, or never is; or else it is a loss.
     yield Step(f"crashes before {doing.kind}", state, FRESH)
     if doing.kind not in _LOOKS and world.left(state).losses:
@@ -66,7 +66,7 @@ def plan_of(world: World, state: Server, me: Controller, behind: int = 0) -> Pla
     )
 
 
-def _decide(world: World, state: Server, me: Controller, behind: int) -> Iterator[Step]:
+def decided(world: World, state: Server, me: Controller, behind: int = 0) -> Iterator[Step]:
     """``Steps._step`` to its first request."""
     plan = plan_of(world, state, me, behind)
     if plan is None or plan.kind == "Rest":
@@ -116,7 +116,7 @@ def _decide(world: World, state: Server, me: Controller, behind: int) -> Iterato
     yield Step(words, state, (workload, owner, world.doings.of(doing)), broken)
 
 
-def _clean(world: World, state: Server, me: Controller) -> Iterator[Step]:
+def clean(world: World, state: Server, me: Controller) -> Iterator[Step]:
     """``Steps._clean_owner``: a mirror that no cached Workload speaks for."""
     workload, owner, _ = me
     if owner != CURRENT:
@@ -127,7 +127,7 @@ def _clean(world: World, state: Server, me: Controller) -> Iterator[Step]:
         yield Step("means to take a dead mirror off the job", state, (workload, owner, doing))
 
 
-def _go_on(world: World, state: Server, me: Controller, doing: Doing) -> Iterator[Step]:
+def go_on(world: World, state: Server, me: Controller, doing: Doing) -> Iterator[Step]:
     """The request under way is served, and what is sent next."""
     workload, owner, number = me
     content = world.content(state)

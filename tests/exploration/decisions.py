@@ -78,6 +78,9 @@ class Decisions:
             queue.annotate(api.TTL_AFTER_TIMEOUT, format_duration(self.settings.ttl * TICK))
         return queue.done()
 
+    def queue(self, policy: int) -> LocalQueue:
+        return self._queues[policy]
+
     def facts(self, workload: int, owner: int, policy: int) -> Facts | None:
         """As ``Steps._facts``: None where a copy is missing, or the job is another than the Workload means."""
         content, job = self.workloads.values[workload], self.owners.values[owner]

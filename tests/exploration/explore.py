@@ -27,10 +27,15 @@ class Found(NamedTuple):
     history: tuple[str, ...] = ()
 
 
-def explore(setting: Setting, say: Callable[[str], None] = lambda line: None, every: int = 100_000) -> Found:
-    """Go through all states of ``setting``, or to the first in which a law is broken."""
-    world = World(setting)
-    moves, endings = Moves(world), Endings(world)
+def explore(
+    setting: Setting,
+    say: Callable[[str], None] = lambda line: None,
+    every: int = 100_000,
+    moves: Moves | None = None,
+) -> Found:
+    """Go through all states of ``setting``, or to the first in which a law is broken; ``moves`` keeps what was met."""
+    moves = moves or Moves(World(setting))
+    world, endings = moves.world, Endings(moves.world)
     canonical = moves.canonical
     states = [packed(moves.start())]
     known, parents = set(states), array("q", [-1])

@@ -73,6 +73,11 @@ class Moves:
         for known in known_around:
             yield from self._carried_out(state, known, -1)
 
+    def situations(self) -> Iterator[tuple[Server, Controller]]:
+        """All that a controller could find itself in, with the server as it was then."""
+        for server, me, _ in self._of:
+            yield self.server(server), self.controller(me)
+
     def words(self) -> frozenset[str]:
         """Every kind of step that was possible somewhere, without what it was about."""
         known = [*self._around.values(), *self._of.values(), self._late.values()]

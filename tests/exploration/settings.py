@@ -27,6 +27,13 @@ SHORT: Final = {
     "a cleanup of what comes to life again": Setting(Left(deletions=1, lettings=1), _CLEANUP, horizon=2),
 }
 
+#: Small ones, whose situations are put before the real code.
+FAITHFUL: Final = {
+    "deadlines": Setting(Left(lags=1, reactivations=1), horizon=1),
+    "pauses and deletions": Setting(Left(deletions=1, pauses=1), horizon=1),
+    "cleanups": Setting(Left(lettings=1, lags=1), _CLEANUP, horizon=2),
+}
+
 #: Each by itself takes minutes.
 DEEP: Final = {
     "two reactivations, a lost answer, a watch that lags": Setting(Left(losses=1, lags=1, reactivations=2), horizon=2),

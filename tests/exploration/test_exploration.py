@@ -27,6 +27,7 @@ def test_no_history_within_the_bound_breaks_a_law(name: str) -> None:
     assert {"decides Commit", "is served with Commit", "tells the event", "is served with WriteMirror"} <= found.steps
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("taken", FAULTS)
 def test_what_the_protocol_stands_on_cannot_be_taken_away(taken: str) -> None:
     fault = FAULTS[taken]
