@@ -14,7 +14,7 @@ from tests.exploration.world import Left, Setting
 #: A bound that leaves nothing to happen would show nothing.
 FEWEST = 10_000
 #: Random histories.
-HISTORIES = 1_500
+HISTORIES = 1_000
 
 
 @pytest.mark.timeout(600)
