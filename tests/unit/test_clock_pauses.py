@@ -31,6 +31,13 @@ def test_a_pause_of_a_queue_ends_when_the_queue_ran_again_however_late_that_is_s
     assert reading.deadline == T0 + END - BEGIN + TIMEOUT
 
 
+def test_a_deadline_that_such_an_end_shows_to_have_passed_is_shown_before_it_is_due() -> None:
+    wait = paused()
+    stopped(wait, False, END)
+    assert not wait.look(END + DAY).due
+    assert wait.look(END + DAY).due
+
+
 def test_a_pause_whose_queue_was_left_lasts_until_now() -> None:
     wait = paused()
     wait.workload.queue("other")
