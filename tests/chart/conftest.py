@@ -69,6 +69,7 @@ MATRIX: Final = {
     "one of each": Case(
         {"webhook": {"replicas": 1}, "controller": {"replicas": 1}, "rbac": {"aggregateToView": False}}
     ),
+    "network policy": Case({"networkPolicy": {"enabled": True, "metricsFrom": [{"namespaceSelector": {}}]}}),
     "without the CRD": Case({"capacityProfile": {"crd": {"install": False}}}),
 }
 

@@ -97,6 +97,23 @@ def test_a_budget_is_for_two_replicas_or_more() -> None:
     assert not of_kind(rendered("one of each"), "PodDisruptionBudget")
 
 
+def test_a_network_policy_lets_in_what_its_pods_serve_and_nothing_else() -> None:
+    """From the peers of the values alone where metrics are read; reviews from anywhere."""
+    objects = rendered("network policy")
+    ports = {}
+    for policy in of_kind(objects, "NetworkPolicy"):
+        deployment = only(objects, "Deployment", policy["metadata"]["name"])
+        assert policy["spec"]["podSelector"]["matchLabels"] == deployment["spec"]["selector"]["matchLabels"]
+        assert policy["spec"]["policyTypes"] == ["Ingress"]
+        served = {p["name"] for p in deployment["spec"]["template"]["spec"]["containers"][0]["ports"]}
+        let_in = {port["port"]: rule.get("from") for rule in policy["spec"]["ingress"] for port in rule["ports"]}
+        assert let_in.keys() == served
+        assert let_in.pop("metrics") == [{"namespaceSelector": {}}]
+        ports[deployment["metadata"]["name"]] = let_in
+    assert ports == {"muster-webhook": {"https": None}, "muster-controller": {}}
+    assert not of_kind(rendered("defaults"), "NetworkPolicy")
+
+
 def test_values_reach_the_pods() -> None:
     controller = only(rendered("everything about pods"), "Deployment", "muster-controller")["spec"]["template"]
     assert controller["metadata"]["labels"]["sidecar"] == "none"

@@ -67,6 +67,7 @@ def test_nonsense_is_refused_by_name(path: str, value: Any) -> None:
         "protection",
         "protection.administrators",
         "protection.administrators.groups",
+        "networkPolicy",
         "controller.leaderElection",
         "kueue.config",
         "kueue.config.name",
