@@ -65,6 +65,14 @@ def test_never_due_before_the_deadline_was_shown() -> None:
     assert not reading.due
 
 
+def test_never_due_before_the_deadline_that_this_very_copy_shows() -> None:
+    wait = Wait()
+    wait.look(T0)
+    show(wait.workload, T0 + HOUR)  # a later one than its owner shows
+    assert not wait.read(T0 + HOUR - 1).due
+    assert wait.read(T0 + HOUR).due
+
+
 def test_never_due_by_a_ledger_that_has_yet_to_be_written() -> None:
     wait = Wait()
     show(wait.workload, T0)  # a Workload somebody forged a deadline on; its owner has no ledger
