@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 LEASE: Final = "lease"
 #: Giving the lease up takes no longer than this, seconds: the process is about to end.
 RELEASE: Final = 2.0
+#: Added to what is left of leading, seconds: a timer must not go off an instant before it.
+MOMENT: Final = 0.001
 #: Writing may be refused as outdated this often in a row before others get their turn.
 CONFLICTS: Final = 3
 
@@ -116,7 +118,7 @@ class Election:
         task = asyncio.create_task(work(), name="lead")
         try:
             while self.leading:
-                await asyncio.wait({task}, timeout=min(pause, self._left))
+                await asyncio.wait({task}, timeout=min(pause, self._left + MOMENT))
                 if task.done():
                     task.result()
                     raise RuntimeError("the leader's work has ended by itself")

@@ -1,0 +1,208 @@
+"""Two replicas of the rendered Deployment: one leads; whatever becomes of it, the other enforces what is due, once.
+
+Each replica has a proxy of its own in front of the API server, so that it is known who wrote what.
+"""
+
+import itertools
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import pytest
+import pytest_asyncio
+
+from classifier import api
+from classifier.instant import parse_instant
+from e2e import view
+from e2e.audit import AuditLog, succeeded
+from e2e.builders import Queues
+from e2e.chaos import ChaosProxy, Exchange, contains
+from e2e.controlplane.chart import CONTROLLER, NAMESPACE, Muster
+from e2e.controlplane.cluster import Cluster
+from e2e.controlplane.node import Override, Pod
+from e2e.gangs import Gang
+from e2e.invariants import CONTROLLER as ACCOUNT
+from e2e.wait import eventually
+
+pytestmark = pytest.mark.timeout(300)
+
+COMMIT = contains('"active":false')
+LEASES = "/leases"
+
+
+@dataclass
+class Replica:
+    """A pod of the controller and its way to the API server; ``since`` is how far its requests were looked at."""
+
+    pod: Pod
+    proxy: ChaosProxy
+    since: int = field(default=0)
+
+    async def leads(self) -> bool:
+        return (await view.metrics(self.pod))["muster_leader"] == 1
+
+    async def relists(self) -> dict[str, float]:
+        found = await view.metrics(self.pod)
+        return {name: value for name, value in found.items() if name.startswith("muster_reflector_relists")}
+
+    def mark(self) -> None:
+        self.since = len(self.proxy.requests)
+
+    def requests(self) -> list[Exchange]:
+        return list(self.proxy.requests)[self.since :]
+
+    def wrote(self) -> list[str]:
+        """Its writes since the mark; those for the lease left out."""
+        return [f"{e.method} {e.path}" for e in self.requests() if e.method != "GET" and LEASES not in e.path]
+
+
+class Pair:
+    """The two replicas of the moment."""
+
+    def __init__(self, muster: Muster, proxies: list[ChaosProxy]) -> None:
+        self._muster = muster
+        self._proxies = proxies
+
+    async def now(self) -> tuple[Replica, Replica]:
+        """The one that leads, and the other; both ready."""
+        await self._muster.node.wait_ready(CONTROLLER)
+        both = [Replica(*each) for each in zip(self._muster.controllers, self._proxies, strict=True)]
+
+        async def one_leads() -> tuple[Replica, Replica]:
+            leading = [await replica.leads() for replica in both]
+            assert sum(leading) == 1, leading
+            return both[leading.index(True)], both[leading.index(False)]
+
+        return await eventually(one_leads, what="one replica leads")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def pair(cluster: Cluster, muster: Muster) -> AsyncIterator[Pair]:
+    """Two replicas while this module runs."""
+    async with AsyncExitStack() as stack:
+        ca = cluster.folder / "pki" / "ca.crt"
+        proxies = [await stack.enter_async_context(ChaosProxy(cluster.context.server, ca)) for _ in range(2)]
+        turn = itertools.cycle(proxies)
+
+        def through(token: str) -> Path:
+            return next(turn).kubeconfig(token, namespace=NAMESPACE)
+
+        await muster.node.scale(CONTROLLER, 0)
+        await muster.node.override(CONTROLLER, Override(kubeconfig=through))
+        await muster.node.scale(CONTROLLER, 2)
+        yield Pair(muster, proxies)
+        await muster.node.scale(CONTROLLER, 0)
+        await muster.node.override(CONTROLLER, None)
+        await muster.node.scale(CONTROLLER, 1)
+        await muster.node.wait_ready(CONTROLLER)
+
+
+async def told_once(cluster: Cluster, audit: AuditLog, gang: Gang) -> None:
+    """Mirrored by one write, and one event."""
+    await gang.mirrored()
+    assert len(await view.timeout_events(cluster.admin, gang.queues.namespace, gang.name)) == 1
+    events = await audit.drain(cluster.admin, gang.queues.namespace)
+    mirrors = [
+        event
+        for event in events
+        if event["verb"] == "patch"
+        and event["objectRef"]["resource"] == "jobs"
+        and event["objectRef"]["name"] == gang.name
+        and api.ADMISSION_OUTCOME_OF in str(event.get("requestObject"))
+        and succeeded(event)
+    ]
+    assert len(mirrors) == 1, mirrors
+
+
+async def test_the_other_takes_over_from_a_leader_that_was_killed_without_listing_anything_again(
+    cluster: Cluster, pair: Pair, queues: Queues, audit: AuditLog
+) -> None:
+    leader, other = await pair.now()
+    gang = Gang(cluster, queues)
+    await gang.submit(timeout="4s")
+    deadline = await gang.announced()
+    before = await other.relists()
+    assert before
+    other.mark()
+    leader.pod.restart = False
+    await leader.pod.kill(signal.SIGKILL)
+    workload = await gang.committed()
+    assert parse_instant(view.annotations(workload)[api.COMMITTED].split(" ")[0]) >= parse_instant(deadline)
+    await told_once(cluster, audit, gang)
+    assert await other.leads()
+    assert await other.relists() == before
+    assert not [e for e in other.requests() if e.method == "GET" and "limit" in e.query]
+    leader.pod.restart = True
+    after, _ = await pair.now()
+    assert after.pod is other.pod
+
+
+async def test_a_leader_that_was_stopped_past_its_lease_writes_nothing_when_it_goes_on(
+    cluster: Cluster, pair: Pair, queues: Queues, audit: AuditLog
+) -> None:
+    """One commit of it is on its way, and another deadline falls due, while it is stopped."""
+    leader, other = await pair.now()
+    rule = leader.proxy.when("PATCH", r"/workloads/", body=COMMIT).hold()
+    first, second = Gang(cluster, queues, "first"), Gang(cluster, queues, "second")
+    await first.submit(timeout="2s")
+    await second.submit(timeout="8s")
+    await second.announced()
+    await rule.caught()
+    leader.pod.pause()
+    try:
+        await first.committed()
+        await second.committed()
+        assert await other.leads()
+    finally:
+        # What was on its way arrives; then its sender goes on where it was.
+        rule.release()
+        leader.mark()
+        leader.pod.resume()
+
+    async def follows() -> bool:
+        assert not await leader.leads()
+        looks = [e for e in leader.requests() if e.method == "GET" and LEASES in e.path and e.status == 200]
+        return len(looks) > 3
+
+    await eventually(follows, what="the old leader follows")
+    assert leader.wrote() == []
+    assert await other.leads()
+    for gang in (first, second):
+        await gang.mirrored()
+        assert len(await view.timeout_events(cluster.admin, queues.namespace, gang.name)) == 1
+    commits = [
+        event
+        for event in await audit.drain(cluster.admin, queues.namespace)
+        if event["objectRef"]["resource"] == "workloads"
+        and event["user"]["username"] == ACCOUNT
+        and '"active":false' in msgspec.json.encode(event.get("requestObject")).decode()
+    ]
+    assert sorted(event["responseStatus"]["code"] for event in commits) == [200, 200, 409]
+
+
+async def test_a_leader_that_is_asked_to_end_hands_over_at_once(
+    cluster: Cluster, muster: Muster, pair: Pair, queues: Queues, audit: AuditLog
+) -> None:
+    """The lease would last for an hour: nobody waits for it to run out."""
+    long = Override(
+        arguments={"--lease-duration": "1h", "--renew-deadline": "50m"},
+        kubeconfig=muster.node._overrides[CONTROLLER].kubeconfig,
+    )
+    await muster.node.override(CONTROLLER, long)
+    leader, other = await pair.now()
+    gang = Gang(cluster, queues)
+    await gang.submit(timeout="3s")
+    await gang.announced()
+    leader.pod.restart = False
+    await leader.pod.kill(signal.SIGTERM)
+
+    async def taken_over() -> bool:
+        return await other.leads()
+
+    await eventually(taken_over, what="the other leads")
+    await told_once(cluster, audit, gang)
+    leader.pod.restart = True
+    await pair.now()
