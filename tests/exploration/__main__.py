@@ -21,7 +21,8 @@ def explored(settings: Mapping[str, Setting]) -> bool:
     """Whether all laws hold in every state of every world."""
     good = True
     for name, setting in settings.items():
-        say(f"{name}: {setting.left}")
+        left = ", ".join(f"{count} {what}" for what, count in setting.left._asdict().items() if count)
+        say(f"{name}: {left}")
         began = time.monotonic()
         found = explore(setting, lambda line: say(f"  {line}"), every=500_000)
         took = time.monotonic() - began

@@ -5,6 +5,8 @@ event, each dead mirror and marker off, and each committed cleanup to the deleti
 controller asked to be woken at, as ``controller.deadlines`` does.
 """
 
+from typing import Final
+
 from classifier import api
 from tests.exploration import controllers, laws, surroundings
 from tests.exploration.controllers import FRESH
@@ -13,7 +15,8 @@ from tests.exploration.server import PENDING, decision_of, ledger_of, marker_of,
 from tests.exploration.world import Controller, Left, Server, Step, World
 
 #: No state is further from its end than this.
-MOST = 60
+MOST: Final = 60
+NO_REST: Final = "it never comes to rest"
 
 _Alone = tuple[Server, Controller]
 
@@ -47,7 +50,7 @@ class Endings:
         while current not in self._good:
             way.append(current)
             if len(way) > MOST:
-                return "it never comes to rest"
+                return NO_REST
             step = self._next(current)
             if step is None:
                 wrong = self._wrong(current[0])
@@ -70,7 +73,8 @@ class Endings:
             if step.broken is not None:
                 return (*lines, f"     broken: {step.broken}")
             current = _after(step)
-        return (*lines, f"     broken: {self._wrong(current[0]) or 'it never comes to rest'}")
+        restless = len(lines) > MOST
+        return (*lines, f"     broken: {NO_REST if restless else self._wrong(current[0])}")
 
     def _alone(self, number: int) -> _Alone:
         """One controller, nothing on its way, nobody about, the scheduler busy with others."""
