@@ -51,13 +51,16 @@ def of_promise(stages: Sequence[Sequence[Seated]], gang: Finding, hearing: Heari
 def _at_once(gang: Finding, hearing: Hearing) -> list[str]:
     """The autoscaler never adds more nodes than this in one go, and for one request it takes no second
     (reference/capacity.md §1.6). Nodes that stand already may make up the rest."""
-    told = [profile.spec.provisioning for profile in hearing.spoken if profile.spec.provisioning is not None]
-    limits = [one.max_nodes_per_scale_up for one in told if one.max_nodes_per_scale_up is not None]
-    if not limits or not isinstance(gang.needs, int) or gang.needs <= min(limits):
+    most = most_nodes_at_once(hearing)
+    if most is None or not isinstance(gang.needs, int) or gang.needs <= most:
         return []
-    return [
-        f"gang needs {gang.needs} nodes, the autoscaler adds at most {min(limits)} at once (--max-nodes-per-scaleup)"
-    ]
+    return [f"gang needs {gang.needs} nodes, the autoscaler adds at most {most} at once (--max-nodes-per-scaleup)"]
+
+
+def most_nodes_at_once(hearing: Hearing) -> int | None:
+    """Of gangs that need no more nodes the autoscaler's largest step says nothing."""
+    told = [profile.spec.provisioning for profile in hearing.spoken if profile.spec.provisioning is not None]
+    return min((one.max_nodes_per_scale_up for one in told if one.max_nodes_per_scale_up is not None), default=None)
 
 
 def _by_topology(choices: Iterable[Choice]) -> bool:
@@ -66,22 +69,46 @@ def _by_topology(choices: Iterable[Choice]) -> bool:
 
 def _one_group(seated: Sequence[Seated], requests: Requests, hearing: Hearing) -> str | None:
     """One atomic request grows one node group (reference/capacity.md §3.8)."""
-    if requests.class_name != ATOMIC:
-        return None
-    members = []
-    for seat, choices in seated:
-        managed = not requests.managed or not requests.managed.isdisjoint(seat.reading.requests)
-        if managed and any(requests.applies_to(name) for choice in choices for name in choice.flavors):
-            members.append((seat, _usable(seat, choices)))
+    members = _members(seated, requests)
     open_to = [{id(pool) for pool, _ in pools} for _, pools in members]
     if len(members) > 1 and open_to and not set.intersection(*open_to):
         names = " and ".join(seat.podset.name for seat, _ in members[:2])
         return f"one ProvisioningRequest grows one node group, {names} need two; see managedResources"
-    recent = hearing.world.nodes_recent
     for seat, pools in members:
-        if pools and all(most * promised(pool, recent) < seat.podset.count for pool, most in pools):
+        largest = _largest(pools, hearing)
+        if largest is not None and largest < seat.podset.count:
             return f"one ProvisioningRequest grows one node group, and none holds all pods of {seat.podset.name}"
     return None
+
+
+def most_in_one_group(seated: Sequence[Seated], hearing: Hearing) -> dict[Seat, int]:
+    """Of podsets with no more pods than these, whichever has an entry, no request says that they need several groups.
+    Raises OverBudget."""
+    found: dict[Seat, int] = {}
+    for requests in requests_of(hearing.queue, hearing.spoken, hearing.world):
+        for seat, pools in _members(seated, requests):
+            largest = _largest(pools, hearing)
+            if largest is not None:
+                found[seat] = min(largest, found.get(seat, largest))
+    return found
+
+
+def _members(seated: Sequence[Seated], requests: Requests) -> list[tuple[Seat, list[tuple[Pool, int]]]]:
+    """The podsets of an atomic request, with the pools that they may use."""
+    if requests.class_name != ATOMIC:
+        return []
+    found = []
+    for seat, choices in seated:
+        managed = not requests.managed or not requests.managed.isdisjoint(seat.reading.requests)
+        if managed and any(requests.applies_to(name) for choice in choices for name in choice.flavors):
+            found.append((seat, _usable(seat, choices)))
+    return found
+
+
+def _largest(pools: Iterable[tuple[Pool, int]], hearing: Hearing) -> int | None:
+    """Pods that the largest of the groups holds."""
+    recent = hearing.world.nodes_recent
+    return max((most * promised(pool, recent) for pool, most in pools), default=None)
 
 
 def _usable(seat: Seat, choices: Iterable[Choice]) -> list[tuple[Pool, int]]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from classifier.fit.finding import Finding
 from classifier.fit.gang import Podset
-from classifier.fit.judging.assign import Found
+from classifier.fit.judging.found import Found
 from classifier.fit.mode import weakest
 from classifier.fit.verdict import LINE_PREFIX, Mode, Outcome, PodSetVerdict, Verdict
 
@@ -26,7 +26,8 @@ def answer(found: Found, podsets: Sequence[Podset], ceiling: Mode, age: int, not
     gang = found.gang
     mode = weakest([gang.mode, ceiling]) if gang.mode is not None else None
     denied = gang.outcome is Outcome.NEVER_FITS and gang.licensed and mode == "Enforce"
-    profiles = dict.fromkeys(name for one in (gang, *found.podsets) for name in one.profiles)
+    alike = dict.fromkeys((gang.profiles, *[one.profiles for one in found.podsets]))
+    profiles = dict.fromkeys(name for names in alike for name in names)
     return Verdict(
         outcome=gang.outcome,
         denied=denied,

@@ -21,7 +21,7 @@ WORST_FIRST: Final = (
 BEST_FIRST: Final = (*GOOD, Outcome.MISCONFIGURED, Outcome.UNKNOWN, Outcome.SKIPPED, Outcome.NEVER_FITS)
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """``statement`` is the line without prefix and verdict; ``most`` the pods that would fit, to compare flavors by."""
 
     outcome: Outcome

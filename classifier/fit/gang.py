@@ -39,8 +39,7 @@ class TopologyRequest:
     asked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Podset:
+class Podset(msgspec.Struct, frozen=True, gc=False):
     """``count`` pods of one template."""
 
     name: str

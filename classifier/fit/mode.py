@@ -39,21 +39,22 @@ def ceiling(local_queue: LocalQueue, cluster_queue: ClusterQueue, world: World) 
     return found
 
 
-def wrong_modes(obj: Meta, local_queue: LocalQueue, cluster_queue: ClusterQueue, world: World) -> list[str]:
-    """Every ``preflight-mode`` that is none of the three, and so without effect, for the user to hear of."""
-    namespace = world.namespaces.get(local_queue.namespace)
-    bearers: list[tuple[str, Meta | None]] = [
-        ("job", obj),
+def wrong_modes(local_queue: LocalQueue, cluster_queue: ClusterQueue, world: World) -> list[str]:
+    """Every ``preflight-mode`` of theirs that is none of the three, and so without effect, for the user to hear of."""
+    bearers: tuple[tuple[str, Meta | None], ...] = (
         (f"LocalQueue/{local_queue.name}", local_queue),
         (f"ClusterQueue/{cluster_queue.name}", cluster_queue),
-        (f"Namespace/{local_queue.namespace}", namespace),
-    ]
-    found = []
-    for name, bearer in bearers:
-        text = bearer.annotation(api.PREFLIGHT_MODE) if bearer is not None else None
-        if text is not None and text not in _STRENGTH:
-            found.append(f"{name}: {api.PREFLIGHT_MODE}: {text[:32]!r} is not Enforce, Warn or Off")
-    return found
+        (f"Namespace/{local_queue.namespace}", world.namespaces.get(local_queue.namespace)),
+    )
+    return [text for name, bearer in bearers if bearer is not None and (text := wrong_mode(name, bearer)) is not None]
+
+
+def wrong_mode(name: str, obj: Meta) -> str | None:
+    """The same of one object."""
+    text = obj.annotation(api.PREFLIGHT_MODE)
+    if text is None or text in _STRENGTH:
+        return None
+    return f"{name}: {api.PREFLIGHT_MODE}: {text[:32]!r} is not Enforce, Warn or Off"
 
 
 def asks_to_skip(obj: Meta) -> bool:

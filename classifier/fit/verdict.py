@@ -20,7 +20,7 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
 
 
-class PodSetVerdict(msgspec.Struct, frozen=True, kw_only=True, rename={"age_seconds": "ageSeconds"}):
+class PodSetVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename={"age_seconds": "ageSeconds"}):
     """One podset. ``needs`` against ``limit`` is the one number that binds: canonical quantities, nodes plain ints.
 
     Of a gang that fits ``needs`` are the nodes that the podset adds to those of the others."""
@@ -43,6 +43,7 @@ class Verdict(
     msgspec.Struct,
     frozen=True,
     kw_only=True,
+    gc=False,
     rename={"outcome": "verdict", "pod_sets": "podSets"},
 ):
     """The gang as a whole. ``line`` is the stable message (design §4), ``reason`` its statement without the verdict."""

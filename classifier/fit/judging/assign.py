@@ -6,54 +6,45 @@ fits when one does both. Nothing here relies on which of them Kueue would find.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final, NamedTuple
-
-import msgspec
+from operator import attrgetter
+from typing import Final
 
 from classifier.fit import advice
 from classifier.fit.budget import OverBudget
 from classifier.fit.finding import BEST_FIRST, GOOD, Finding, unknown, worst
 from classifier.fit.gang import Podset
 from classifier.fit.judging import domain
+from classifier.fit.judging.course import Courses, key_of
+from classifier.fit.judging.found import Found, adding_up
 from classifier.fit.judging.hearing import Hearing
 from classifier.fit.judging.joint import Seated, promise, proof, undecided
 from classifier.fit.judging.reading import shape_of
 from classifier.fit.judging.seat import Seat, resting_on
 from classifier.fit.judging.short import fewer_only, no_assignment, shortage, uncovered
 from classifier.fit.quota import Assignment, Demand, assignments, impossible
-from classifier.fit.supplied.pools import Pool
 from classifier.fit.verdict import Outcome
 
 #: Assignments looked at one by one; past them only what holds for all of them at once is a proof.
 MOST_ASSIGNMENTS: Final = 64
-
-
-class Found(NamedTuple):
-    """``gang``: what binds it as a whole. ``podsets``: each by itself, with the flavors of the best assignment."""
-
-    gang: Finding
-    podsets: list[Finding]
-    #: For the user, beside the verdict.
-    notes: tuple[str, ...] = ()
-    #: Of what a promise rests on, the pools that autoscalers tell something of.
-    pools: tuple[Pool, ...] = ()
+#: What tells podsets of one shape apart.
+_SIZE: Final = attrgetter("name", "count", "min_count", "least")
 
 
 def assign(podsets: Sequence[Podset], hearing: Hearing, steps: int) -> Found:
     """``steps``: what the hearing's budget began with, for the sentence when it is spent."""
     shapes = [shape_of(podset) for podset in podsets]
-    key = (
-        steps,
-        tuple(
-            (shape, one.name, one.count, one.min_count, one.least, one.stage, one.topology)
-            for shape, one in zip(shapes, podsets, strict=True)
-        ),
-    )
+    shaped = key_of(shapes, podsets)
+    key = steps, shaped, tuple(map(_SIZE, podsets))
     kept: dict[Hashable, Found] = hearing.sort("gangs")
     found = kept.get(key)
     if found is None:
-        seats = [Seat(podset, shape, hearing) for podset, shape in zip(podsets, shapes, strict=True)]
-        found = kept[key] = _assign(seats, hearing, steps)
+        courses = Courses(hearing)
+        found = courses.run(shaped, podsets)
+        if found is None:
+            seats = [Seat(podset, shape, hearing) for podset, shape in zip(podsets, shapes, strict=True)]
+            found = _assign(seats, hearing, steps)
+            courses.learn(shaped, seats, found, steps - hearing.budget.left)
+        kept[key] = found
     return found
 
 
@@ -180,7 +171,7 @@ class _Best:
         gang, each = self.found.gang, self.found.podsets
         notes = advice.of_promise(stages, gang, self._hearing)
         if len(stages) == 1 and isinstance(gang.needs, int):
-            each = _adding_up(each, gang.needs)
+            each = adding_up(each, gang.needs)
         self.found = Found(gang, each, tuple(notes), advice.told_pools(stages))
 
     @property
@@ -274,22 +265,6 @@ def _of_stages(stages: Sequence[Finding], nothing: Finding) -> Finding:
         (one for one in stages if one.outcome is bad.outcome),
         key=lambda one: one.needs if isinstance(one.needs, int) else 0,
     )
-
-
-def _adding_up(each: Sequence[Finding], nodes: int) -> list[Finding]:
-    """With what each podset adds to the gang's nodes: whoever needs few stands on those of the others."""
-    found = list(each)
-    over = sum(map(_nodes, each)) - nodes
-    for at in sorted(range(len(each)), key=lambda at: (_nodes(each[at]), at)):
-        less = min(over, _nodes(each[at]))
-        if less > 0:
-            found[at] = msgspec.structs.replace(each[at], needs=_nodes(each[at]) - less)
-            over -= less
-    return found
-
-
-def _nodes(one: Finding) -> int:
-    return one.needs if isinstance(one.needs, int) else 0
 
 
 def _rank(gang: Finding) -> tuple[int, int]:

@@ -33,6 +33,7 @@ class Choice:
     """
 
     flavors: tuple[str, ...]
+    name: str
     labels: Mapping[str, str]
     tolerations: tuple[Toleration, ...]
     backings: tuple[tuple[ResourceFlavor, Backing], ...]
@@ -47,10 +48,6 @@ class Choice:
     #: The first of the flavors that has a topology, and whether a ProvisioningRequest brings nodes before Kueue looks.
     topology: str | None
     provisioned: bool
-
-    @property
-    def name(self) -> str:
-        return ", ".join(self.flavors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +80,7 @@ def choose(
     placed = [flavor.name for flavor in flavors if flavor.spec is not None and flavor.spec.topology_name]
     return Choice(
         flavors=names,
+        name=", ".join(names),
         labels=labels,
         tolerations=tuple(one for flavor in flavors for one in (flavor.spec and flavor.spec.tolerations) or ()),
         backings=backings,

@@ -6,6 +6,7 @@ verdict never depends on who came before.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from classifier import api
@@ -13,9 +14,11 @@ from classifier.fit.budget import Budget, effort_of
 from classifier.fit.gang import Podset
 from classifier.fit.judging.choice import Choice, Ground, choose, grounds, speaking
 from classifier.fit.judging.reading import WHO, Reading, read
-from classifier.fit.judging.weigh import Rooms, see_rooms
+from classifier.fit.judging.weigh import Rooms, ToldApart, see_rooms
 from classifier.fit.matching.eligible import Refusal, refusal
+from classifier.fit.quota import QuotaTree
 from classifier.fit.requests import KueueConfig, parse
+from classifier.fit.supplied.supply import Kept
 from classifier.fit.topology import refusal as topology_refusal
 from classifier.fit.topology import tas_only
 from classifier.fit.world import World
@@ -35,32 +38,53 @@ class Options:
     withheld: str | None = None
 
 
-class Hearing:
-    def __init__(self, queue: ClusterQueue, world: World, now: int, budget: Budget) -> None:
-        self.queue, self.world, self.now, self.budget = queue, world, now, budget
-        self._kept = kept = world.at(now)
-        of_queue = kept.of(("queue", queue.name))
-        if of_queue.get("is") is not queue:
-            of_queue.clear()
-            of_queue["is"] = queue
-            of_queue["spoken"] = speaking(queue, world)
-            of_queue["tas"] = _topology_aware(queue, world)
-            of_queue["only"] = tas_only(queue, world.flavors)
-        self.spoken = of_queue["spoken"]
-        self._choices: dict[tuple[str, ...], Choice] = kept.of(("choices", queue.name))
+class _OfQueue:
+    """What is kept about one queue: who speaks for it, and what was worked out, by sort."""
+
+    def __init__(self, queue: ClusterQueue, world: World, kept: Kept) -> None:
+        self.queue = queue
+        self.spoken = speaking(queue, world)
         #: Whether any flavor of the queue has a topology, and whether every one has (None: not known).
-        self.tas: bool = of_queue["tas"]
-        self.tas_only: bool | None = of_queue["only"]
-        #: Whether Kueue places by topology at all; None: its configuration is not known.
-        config = parse(world.kueue_config) if world.kueue_config is not None else None
-        self.topology_aware = config.topology_aware if isinstance(config, KueueConfig) else None
-        self.tree = world.quota
-        self._readings = kept.of(("readings", queue.name))
-        self._options: dict[Hashable, tuple[int, Options]] = kept.of(("options", queue.name))
-        self._grounds = kept.of(("grounds", queue.name))
-        self._rooms: dict[Hashable, tuple[int, Rooms]] = kept.of(("rooms", queue.name))
+        self.tas = _topology_aware(queue, world)
+        self.tas_only = tas_only(queue, world.flavors)
+        self._kept = kept
+        self._sorts: dict[str, dict[Any, Any]] = {}
+        self.choices: dict[tuple[str, ...], Choice] = self.sort("choices")
+        self.readings: dict[object, tuple[int, Reading]] = self.sort("readings")
+        self.options: dict[Hashable, tuple[int, Options]] = self.sort("options")
+        self.grounds: dict[Hashable, tuple[int, list[Ground]]] = self.sort("grounds")
+        self.rooms: dict[Hashable, tuple[int, Rooms]] = self.sort("rooms")
+        self.told_apart = ToldApart()
+
+    def sort(self, name: str) -> dict[Any, Any]:
+        found = self._sorts.get(name)
+        if found is None:
+            found = self._sorts[name] = self._kept.of((name, self.queue.name))
+        return found
+
+
+class Hearing:
+    def __init__(self, queue: ClusterQueue, world: World, now: int, budget: Budget, kept: Kept) -> None:
+        """``kept``: what is known of this state of the world."""
+        self.queue, self.world, self.now, self.budget = queue, world, now, budget
+        queues: dict[str, _OfQueue] = kept.of("queues")
+        known = queues.get(queue.name)
+        if known is None or known.queue is not queue:
+            known = queues[queue.name] = _OfQueue(queue, world, kept)
+        self._known = known
+        self.spoken = known.spoken
         #: Label keys that any podset of the gang asks for: live nodes outside of pools are told apart by them.
         self.keys: frozenset[str] = frozenset()
+
+    @property
+    def topology_aware(self) -> bool | None:
+        """Whether Kueue places by topology at all; None: its configuration is not known."""
+        config = parse(self.world.kueue_config) if self.world.kueue_config is not None else None
+        return config.topology_aware if isinstance(config, KueueConfig) else None
+
+    @cached_property
+    def tree(self) -> QuotaTree:
+        return self.world.quota
 
     def levels(self, flavor: str) -> tuple[str, ...]:
         """Levels of the flavor's Topology, widest first; none where it is not known."""
@@ -73,24 +97,24 @@ class Hearing:
         """Why topology-aware scheduling does not give the podset this flavor, of a group that covers ``resources``."""
         request = podset.topology
         found = self.world.flavors.get(flavor)
-        if found is None or not (self.tas or (request is not None and request.asked)):
+        if found is None or not (self._known.tas or (request is not None and request.asked)):
             return None
         if api.TOPOLOGIES in self.world.unread or self.topology_aware is False:
             return None
         overlaps = not resources.isdisjoint(reading.requests)
-        return topology_refusal(request, found, self.world.topologies, only=self.tas_only, overlaps=overlaps)
+        return topology_refusal(request, found, self.world.topologies, only=self._known.tas_only, overlaps=overlaps)
 
     def sort(self, name: str) -> dict[Any, Any]:
         """What is kept about this queue under a name of its own."""
-        return self._kept.of((name, self.queue.name))
+        return self._known.sort(name)
 
     def reading(self, podset: Podset, shape: object) -> Reading:
         """Raises OverBudget."""
-        kept: tuple[int, Reading] | None = self._readings.get(shape)
+        kept = self._known.readings.get(shape)
         cost = kept[0] if kept else _PASSES * effort_of(podset.spec).reading
         self.budget.spend(cost)
         reading = kept[1] if kept else read(podset, self.queue, self.world)
-        self._readings[shape] = (cost, reading)
+        self._known.readings[shape] = (cost, reading)
         if reading.scalable < podset.count:
             reading = read(podset, self.queue, self.world, podset.count)
         return reading
@@ -98,7 +122,7 @@ class Hearing:
     def options(self, podset: Podset, shape: object, reading: Reading) -> Options:
         """Which flavors Kueue may give the podset. Raises OverBudget."""
         key = shape, podset.topology
-        return self.budget.recall(self._options, key, lambda: self._sort_out(podset, reading))
+        return self.budget.recall(self._known.options, key, lambda: self._sort_out(podset, reading))
 
     def _sort_out(self, podset: Podset, reading: Reading) -> Options:
         refusals = self._refuse(reading)
@@ -127,20 +151,22 @@ class Hearing:
         return found
 
     def choice(self, names: tuple[str, ...]) -> Choice:
-        found = self._choices.get(names)
+        found = self._known.choices.get(names)
         if found is None:
-            found = self._choices[names] = choose(names, self.queue, self.spoken, self.world, self.now)
+            found = self._known.choices[names] = choose(names, self.queue, self.spoken, self.world, self.now)
         return found
 
     def ground(self, choice: Choice) -> list[Ground]:
         key = (choice.flavors, self.keys)
-        return self.budget.recall(self._grounds, key, lambda: grounds(choice, self.keys, self.budget))
+        return self.budget.recall(self._known.grounds, key, lambda: grounds(choice, self.keys, self.budget))
 
     def rooms(self, shape: object, reading: Reading, choice: Choice) -> Rooms:
         def look() -> Rooms:
-            return see_rooms(reading, choice, self.ground(choice), self.world.nodes_recent, self.budget)
+            return see_rooms(
+                reading, choice, self.ground(choice), self.world.nodes_recent, self._known.told_apart, self.budget
+            )
 
-        return self.budget.recall(self._rooms, (shape, choice.flavors, self.keys), look)
+        return self.budget.recall(self._known.rooms, (shape, choice.flavors, self.keys), look)
 
     def potential(self, flavor: str, resource: str) -> int:
         return self.tree.potential(self.queue.name, flavor, resource)

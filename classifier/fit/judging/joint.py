@@ -17,13 +17,14 @@ from classifier.fit.judging.room import Room
 from classifier.fit.judging.seat import Seat
 from classifier.fit.judging.weigh import names, promised, qualified, show_amount
 from classifier.fit.matching.match import Match
-from classifier.fit.pack import Bin, Fate, Packing, Part, pack
+from classifier.fit.pack import Bin, Fate, Layout, Packing, Part, pack
 from classifier.fit.supplied.pools import Pool
 from classifier.fit.verdict import Outcome
 from classifier.quantity import format_amount
 
 #: A seat and the choices it is open to: one, or all of them for a proof that holds for every assignment.
 Seated = tuple[Seat, tuple[Choice, ...]]
+Which = Literal["upper", "lower", "ready"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,19 +40,24 @@ class Floor:
     apart: frozenset[int]
     #: Of each pool the levels of its flavor's Topology, widest first.
     levels: tuple[tuple[str, ...], ...]
+    #: Whether any node is standing and ready.
+    any_ready: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """The bins of a floor for certain podsets, those that no podset tells apart made one, and which are open to whom.
 
-    ``pools``: of each bin, the indexes of the pools it is made of.
+    ``pools``: of each bin, the indexes of the pools it is made of; ``standing``: how many of their nodes are ready.
+    ``layout``: what the bins take of each podset, whatever its count; None where that hangs on the counts.
     """
 
     bins: tuple[Bin, ...]
     pools: tuple[tuple[int, ...], ...]
+    standing: tuple[int, ...]
     open_to: tuple[frozenset[int], ...]
     nodes: int
+    layout: Layout | None
 
 
 def floor(seated: Sequence[Seated], hearing: Hearing) -> Floor:
@@ -82,6 +88,7 @@ def _lay(choices: Sequence[Choice], resources: frozenset[str], hearing: Hearing)
         tuple(ready),
         frozenset(apart(list(places.values()), hearing.budget)),
         tuple(hearing.levels(place.flavor) for place in places.values()),
+        any(one.nodes for one in ready),
     )
 
 
@@ -112,57 +119,66 @@ def _lower(pool: Pool, resources: Iterable[str]) -> dict[str, int]:
 def promise(seated: Sequence[Seated], alone: Sequence[Finding], hearing: Hearing) -> Finding | None:
     """Room for all of them at once, on nodes that are surely there; None where none was found. Raises OverBudget."""
     laid = floor(seated, hearing)
-    table = _table(seated, laid, "lower", hearing)
-    packing = pack(_parts(seated, table, surely=True), table.bins, hearing.budget)
+    lower = table(seated, laid, "lower", hearing)
+    packing = _pack(seated, lower, hearing, surely=True)
     if packing.fate is not Fate.FITS:
         return None
-    used = [laid.pools[at] for at in _used(packing, table, laid)]
+    stand = laid.any_ready and (
+        by_number(packing.nodes, lower)
+        or _pack(seated, table(seated, laid, "ready", hearing), hearing, surely=True).fate is Fate.FITS
+    )
     largest = max(alone, key=lambda one: one.needs if isinstance(one.needs, int) else 0)
-    nodes = sum(packing.nodes.values())
+    return promised_in(packing.nodes, lower, laid, largest.flavor, stand=stand, tight=packing.tight)
+
+
+def by_number(nodes: Mapping[int, int], lower: Table) -> bool:
+    """Whether nodes that are ready would do, by their number: the packing stands on as many of each bin."""
+    return all(lower.standing[at] >= count for at, count in nodes.items())
+
+
+def promised_in(
+    nodes: Mapping[int, int], lower: Table, laid: Floor, flavor: str | None, *, stand: bool, tight: bool = False
+) -> Finding:
+    """What a packing into the table says. ``stand``: there are nodes for it already, or for another one."""
+    used = [laid.pools[at] for at in _used(nodes, lower, laid)]
+    count = sum(nodes.values())
     pools = names(used)
     return Finding(
-        outcome=Outcome.FITS if _stand(seated, packing, table, laid, hearing) else Outcome.FITS_AFTER_SCALE_UP,
-        statement=f"gang needs {nodes} node(s) of {pools} (max {table.nodes})",
+        outcome=Outcome.FITS if stand else Outcome.FITS_AFTER_SCALE_UP,
+        statement=f"gang needs {count} node(s) of {pools} (max {lower.nodes})",
         pool=pools,
-        flavor=largest.flavor,
-        needs=nodes,
-        limit=table.nodes,
+        flavor=flavor,
+        needs=count,
+        limit=lower.nodes,
         source=used[0].max_source if used else None,
-        tight=packing.tight,
+        tight=tight,
     )
 
 
-def _stand(seated: Sequence[Seated], packing: Packing, table: Table, laid: Floor, hearing: Hearing) -> bool:
-    """Whether nodes that are ready, by their number, would do: those of the packing, or others."""
-    if not any(one.nodes for one in laid.ready):
-        return False
-    if all(sum(laid.ready[pool].nodes or 0 for pool in table.pools[at]) >= n for at, n in packing.nodes.items()):
-        return True
-    table = _table(seated, laid, "ready", hearing)
-    return pack(_parts(seated, table, surely=True), table.bins, hearing.budget).fate is Fate.FITS
-
-
-def _used(packing: Packing, table: Table, laid: Floor) -> list[int]:
-    """The pools that the nodes of the packing are of; of several alike, the first."""
+def _used(packed: Mapping[int, int], lower: Table, laid: Floor) -> list[int]:
+    """The pools that the nodes of a packing are of; of several alike, the first."""
     found = []
-    for at, nodes in packing.nodes.items():
-        for pool in table.pools[at]:
+    for at, nodes in packed.items():
+        for pool in lower.pools[at]:
             if nodes > 0:
                 found.append(pool)
                 nodes -= laid.lower[pool].nodes or 0
     return sorted(found)
 
 
-def _table(seated: Sequence[Seated], laid: Floor, which: Literal["upper", "lower", "ready"], hearing: Hearing) -> Table:
+def table(seated: Sequence[Seated], laid: Floor, which: Which, hearing: Hearing) -> Table:
+    """Raises OverBudget."""
     kept: dict[Hashable, tuple[int, Table]] = hearing.sort("tables")
-    key = laid, which, tuple((seat.shape, tuple(choice.flavors for choice in choices)) for seat, choices in seated)
+    shapes = tuple((seat.shape, tuple(choice.flavors for choice in choices)) for seat, choices in seated)
+    key = laid, which, shapes, any(seat.rescaled for seat, _ in seated)
     return hearing.budget.recall(kept, key, lambda: _set(seated, laid, which, hearing))
 
 
-def _set(seated: Sequence[Seated], laid: Floor, which: Literal["upper", "lower", "ready"], hearing: Hearing) -> Table:
+def _set(seated: Sequence[Seated], laid: Floor, which: Which, hearing: Hearing) -> Table:
     hearing.budget.spend(1 + len(seated) * len(laid.pools) // 8)
+    surely = which != "upper"
     bins = {"upper": laid.upper, "lower": laid.lower, "ready": laid.ready}[which]
-    open_to = [_open_to(seat, choices, laid, surely=which != "upper") for seat, choices in seated]
+    open_to = [_open_to(seat, choices, laid, surely=surely) for seat, choices in seated]
     groups: dict[Hashable, list[int]] = {}
     for at, one in enumerate(bins):
         who = tuple(index for index, some in enumerate(open_to) if at in some)
@@ -174,31 +190,43 @@ def _set(seated: Sequence[Seated], laid: Floor, which: Literal["upper", "lower",
         merged.append(Bin(bins[members[0]].key, bins[members[0]].offers, _sum(nodes)))
         for index in key[0]:  # type: ignore[index]
             whose[index].add(number)
-    total = sum(one.nodes or 0 for one in merged)
-    return Table(tuple(merged), tuple(map(tuple, groups.values())), tuple(map(frozenset, whose)), total)
+    open_bins = tuple(map(frozenset, whose))
+    scaled = any(seat.rescaled for seat, _ in seated)
+    return Table(
+        bins=tuple(merged),
+        pools=tuple(map(tuple, groups.values())),
+        standing=tuple(sum(laid.ready[at].nodes or 0 for at in members) for members in groups.values()),
+        open_to=open_bins,
+        nodes=sum(one.nodes or 0 for one in merged),
+        layout=None if scaled else Layout(_parts(seated, open_bins, surely=surely), merged, hearing.sort("layouts")),
+    )
 
 
 def _sum(nodes: Sequence[int | None]) -> int | None:
     return None if None in nodes else sum(one for one in nodes if one is not None)
 
 
-def _parts(seated: Sequence[Seated], table: Table, *, surely: bool) -> list[Part]:
+def _pack(seated: Sequence[Seated], on: Table, hearing: Hearing, *, surely: bool) -> Packing:
+    return pack(_parts(seated, on.open_to, surely=surely), on.bins, hearing.budget, on.layout)
+
+
+def _parts(seated: Sequence[Seated], open_to: Sequence[frozenset[int]], *, surely: bool) -> list[Part]:
     """By the index of the podset: names may be anything."""
     return [
         _packable(f"{index:03}", seat, bins, surely=surely)
-        for index, ((seat, _), bins) in enumerate(zip(seated, table.open_to, strict=True))
+        for index, ((seat, _), bins) in enumerate(zip(seated, open_to, strict=True))
     ]
 
 
 def proof(seated: Sequence[Seated], hearing: Hearing) -> Finding | None:
     """That there is no room for all of them at once; None if that is not proven. Raises OverBudget."""
     laid = floor(seated, hearing)
-    table = _table(seated, laid, "upper", hearing)
-    packing = pack(_parts(seated, table, surely=False), table.bins, hearing.budget)
+    upper = table(seated, laid, "upper", hearing)
+    packing = _pack(seated, upper, hearing, surely=False)
     if packing.fate is not Fate.NEVER:
         return None
     about = [seated[int(name)] for name in packing.parts] or list(seated)
-    pools = [laid.pools[pool] for at in sorted(packing.bins) for pool in table.pools[at]]
+    pools = [laid.pools[pool] for at in sorted(packing.bins) for pool in upper.pools[at]]
     found = _worded(packing, about, pools)
     for seat, choices in about:
         found = seat.unless_unsure(found)

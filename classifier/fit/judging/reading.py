@@ -4,7 +4,7 @@ Whatever the podset is called and however many pods it has: gangs of one shape s
 have ``WHO`` in the place of its name.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -34,6 +34,7 @@ from classifier.quantity import MAX_INT64, is_extended
 WHO: Final = "\0"
 _BY_LIMIT_RANGE: Final = ("cpu", "memory", "ephemeral-storage")
 _ENCODER: Final = msgspec.json.Encoder()
+_NO_SPEC: Final = PodSpec()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +92,11 @@ class Reading:
 
 def shape_of(podset: Podset) -> object:
     """Equal for podsets that :func:`read` cannot tell apart."""
+    counted = podset.counted_spec if podset.counted is not None else None
+    before = podset.counted_before.spec if podset.counted_before is not None else None
+    spec = podset.template.spec or _NO_SPEC
     try:
-        counted = podset.counted_spec if podset.counted is not None else None
-        before = podset.counted_before and podset.counted_before.spec
-        return _ENCODER.encode((podset.namespace, podset.spec, counted, before, marks(podset), podset.is_pod))
+        return _ENCODER.encode((podset.namespace, spec, counted, before, marks(podset), podset.is_pod))
     except (ValueError, TypeError, OverflowError):
         return object()  # nothing that JSON carries; like no other
 
@@ -107,7 +109,7 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
     missing = name if name and name not in world.runtime_classes else None
     lacks = missing if api.RUNTIME_CLASSES not in world.unread else None
     effort = effort_of(spec)
-    nameless = replace(podset, name=WHO, count=count, min_count=count)
+    nameless = msgspec.structs.replace(podset, name=WHO, count=count, min_count=count)
     try:
         requests = pod_requests(podset.spec, terms.overhead)
         at_least = pod_requests(podset.spec, terms.overhead, at_least=True) if podset.spec.resources else requests
@@ -159,7 +161,7 @@ def _surely(podset: Podset, counted: Counted, terms: Terms) -> Amounts:
     spec = podset.counted_at_least
     if spec is podset.counted_spec:
         return found
-    before = quota_requests(replace(podset, counted=PodTemplate(spec=spec)), terms).amounts
+    before = quota_requests(msgspec.structs.replace(podset, counted=PodTemplate(spec=spec)), terms).amounts
     return {name: min(value, before[name]) for name, value in found.items() if name in before}
 
 

@@ -1,6 +1,6 @@
 """How many pods of one podset a set of pools takes (reference/capacity.md §3.6, §3.8): exact for identical pods."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from classifier.fit.matching.match import Match
@@ -47,7 +47,7 @@ class Room:
 
 
 def room(
-    requests: Amounts,
+    requests: Sequence[tuple[str, int]],
     at_most: Amounts,
     one_per_node: bool,
     pool: Pool,
@@ -56,7 +56,7 @@ def room(
     *,
     foreign: bool = False,
 ) -> Room:
-    """``requests`` are what a pod takes at least, ``at_most`` what it may take."""
+    """``requests`` are what a pod takes at least, :func:`by_scarcity`; ``at_most`` what it may take."""
     most, limit = _most(requests, pool)
     if one_per_node and (most is None or most > 1):
         most, limit = 1, Limit(None, 1, 1, pool.source)
@@ -77,35 +77,43 @@ def capacity(rooms: Iterable[Room]) -> int | None:
 
 
 def nodes_needed(count: int, offers: Iterable[tuple[int, int | None]]) -> int:
-    """Least nodes that hold ``count`` pods, from pairs of pods per node (at least 1) and nodes there are.
+    """Least nodes that hold ``count`` pods, from pairs of pods per node (at least 1) and nodes there are."""
+    return nodes_in_order(count, sorted(offers, key=lambda offer: -offer[0]))
 
-    Fullest nodes first. Where the pools run out, as many more nodes of the largest kind as the rest would need.
-    """
+
+def nodes_in_order(count: int, offers: Iterable[tuple[int, int | None]]) -> int:
+    """The same of offers with the fullest nodes first, which is how they are taken. Where the pools run out, as many
+    more nodes of the largest kind as the rest would need."""
     nodes, left, largest = 0, count, 1
-    for per_node, available in sorted(offers, key=lambda offer: -offer[0]):
-        largest = max(largest, per_node)
+    for per_node, available in offers:
+        if per_node > largest:
+            largest = per_node
         wanted = -(-left // per_node)
-        taken = wanted if available is None else min(wanted, available)
-        nodes += taken
-        left -= taken * per_node
-        if left <= 0:
-            return nodes
+        if available is None or wanted <= available:
+            return nodes + wanted
+        nodes += available
+        left -= available * per_node
     return nodes + -(-left // largest)
 
 
-def _most(requests: Amounts, pool: Pool) -> tuple[int | None, Limit | None]:
-    """Pods per node at most. Of resources that bind alike, a device's is named rather than cpu or memory."""
+def by_scarcity(requests: Amounts) -> list[tuple[str, int]]:
+    """Devices before cpu and memory: of resources that bind alike, the first is named."""
+    return sorted(requests.items(), key=lambda asked: (not is_extended(asked[0]), asked[0] == "pods", asked[0]))
+
+
+def _most(requests: Iterable[tuple[str, int]], pool: Pool) -> tuple[int | None, Limit | None]:
+    """Pods per node at most, and what binds them."""
     most: int | None = None
-    limit: Limit | None = None
-    for resource in sorted(requests, key=lambda name: (not is_extended(name), name == "pods", name)):
+    binds: tuple[str, int, int, str] | None = None
+    for resource, needs in requests:
         figure = pool.upper.get(resource)
         if figure is None and not pool.says_all_of(resource):
             continue
         offers, source = figure or (0, pool.source)
-        pods = offers // requests[resource]
+        pods = offers // needs
         if most is None or pods < most:
-            most, limit = pods, Limit(resource, requests[resource], offers, source)
-    return most, limit
+            most, binds = pods, (resource, needs, offers, source)
+    return most, Limit(*binds) if binds is not None else None
 
 
 def _sure(requests: Amounts, pool: Pool) -> tuple[int | None, str]:

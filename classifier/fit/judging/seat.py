@@ -181,6 +181,11 @@ class Seat:
         )
 
     @property
+    def rescaled(self) -> bool:
+        """Whether there are so many pods that each counts as less than in gangs of other counts."""
+        return self.reading.scalable < self.podset.count
+
+    @property
     def counts_less(self) -> bool:
         """Whether quota may be asked for less than the whole podset."""
         return self.podset.min_count < self.podset.count or self.reading.quota != self.reading.quota_surely

@@ -1,21 +1,46 @@
 """One podset against one choice of flavors, by itself: match its pools, divide, and say what binds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+import msgspec
 
 from classifier.fit.budget import Budget
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import Podset
 from classifier.fit.judging.choice import Choice, Ground, apart
 from classifier.fit.judging.reading import WHO, Reading
-from classifier.fit.judging.room import Room, capacity, nodes_needed, room
+from classifier.fit.judging.room import Room, by_scarcity, capacity, nodes_in_order, nodes_needed, room
 from classifier.fit.matching.match import Labels, Match, match_pod, show_taint, untolerated
 from classifier.fit.requests import Amounts
-from classifier.fit.supplied.live import by_labels
+from classifier.fit.supplied.live import Live, one_each
 from classifier.fit.supplied.pools import Pool
 from classifier.fit.verdict import Outcome
 from classifier.objects import Toleration
 from classifier.quantity import format_amount, is_extended
+
+#: Pools and labels for which nodes are kept told apart: a list of nodes each.
+_TOLD_APART: Final = 512
+
+
+class ToldApart:
+    """The live nodes of a pool, one for all that have the same values of some labels: who asks for no others cannot
+    tell them apart. Kept by pool and labels, and forgotten when there are many, or the world is another."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, tuple[Pool, list[Live | None]]] = {}
+
+    def of(self, pool: Pool, keys: Sequence[str]) -> list[Live | None]:
+        """None stands for no node at all."""
+        key = id(pool), *keys
+        found = self._kept.get(key)
+        if found is None:
+            if len(self._kept) >= _TOLD_APART:
+                self._kept.clear()
+            some: list[Live | None] = [*one_each(pool.lives, keys)] if keys else [next(iter(pool.lives), None)]
+            found = self._kept[key] = pool, some
+        return found[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,20 +63,23 @@ class Rooms:
     told: tuple[Pool, ...]
 
 
-def see_rooms(reading: Reading, choice: Choice, ground: Sequence[Ground], recent: bool, budget: Budget) -> Rooms:
+def see_rooms(
+    reading: Reading, choice: Choice, ground: Sequence[Ground], recent: bool, told_apart: ToldApart, budget: Budget
+) -> Rooms:
     """``recent``: whether live nodes count as there. Raises OverBudget."""
     budget.spend(reading.effort.reading)
+    order = by_scarcity(reading.requests)
     held = [*(reading.spec.tolerations or ()), *choice.tolerations]
     rooms = []
     for place in ground:
         pool, effort = place.pool, reading.effort
         budget.spend(2 + len(reading.requests) + effort.selecting + effort.tolerating * len(pool.taints))
         match, why, foreign = _match(reading, place, held)
-        if match is Match.NO and _refuted(reading, place, budget):
+        if match is Match.NO and _refuted(reading, place, told_apart, budget):
             match, why = Match.UNKNOWN, f"nodes of pool {pool.name} differ in labels from its profile"
         at_most = reading.requests_at_most
         foreign = foreign and match is Match.NO
-        rooms.append(room(reading.requests, at_most, reading.alone, pool, match, why, foreign=foreign))
+        rooms.append(room(order, at_most, reading.alone, pool, match, why, foreign=foreign))
     usable = [one for one in rooms if one.usable]
     if len(choice.flavors) > 1 and len(usable) > 1:
         places = [place for place, one in zip(ground, rooms, strict=True) if one.usable]
@@ -98,7 +126,7 @@ def _match(reading: Reading, place: Ground, held: Sequence[Toleration]) -> tuple
     return Match.YES, "", False
 
 
-def _refuted(reading: Reading, place: Ground, budget: Budget) -> bool:
+def _refuted(reading: Reading, place: Ground, told_apart: ToldApart, budget: Budget) -> bool:
     """Whether a live node may take the pod although its pool, as declared, does not."""
     pool = place.pool
     if pool.stray:
@@ -107,10 +135,10 @@ def _refuted(reading: Reading, place: Ground, budget: Budget) -> bool:
     budget.glance(len(asked))
     carried = [key for key in asked if key in pool.live_keys]
     budget.glance(len(pool.lives) * len(carried))
-    for lives in by_labels(pool.lives, carried) if carried else [pool.lives[:1]]:
+    for one in told_apart.of(pool, carried):
         budget.spend(reading.effort.selecting)
-        for live in lives[:1]:
-            labels = Labels(live.labels, complete=True)
+        if one is not None:
+            labels = Labels(one.labels, complete=True)
             if match_pod(reading.spec, labels)[0] is not Match.NO and _may_be(place.labels, labels):
                 return True
     return False
@@ -209,13 +237,27 @@ def _promise(podset: Podset, reading: Reading, choice: Choice, seen: Rooms, rece
         return unknown(f"{podset.name} {reading.doubt}")
     if seen.held < podset.count:
         return unknown(_why_not_sure(podset, reading, choice, seen, recent).replace(WHO, podset.name))
-    needed = nodes_needed(podset.count, seen.offers)
-    return Finding(
-        outcome=Outcome.FITS if seen.ready >= podset.count else Outcome.FITS_AFTER_SCALE_UP,
+    return promised_to(podset.count, seen, some_promised(choice, seen))
+
+
+def promised_to(count: int, seen: Rooms, some: Finding) -> Finding:
+    """That so many pods fit, for there are nodes enough: as is said of ``some``, which are no matter."""
+    needed = nodes_in_order(count, seen.offers)
+    return msgspec.structs.replace(
+        some,
+        outcome=Outcome.FITS if seen.ready >= count else Outcome.FITS_AFTER_SCALE_UP,
         statement=f"gang needs {needed} node(s) of {seen.pools} (max {seen.limit})",
+        needs=needed,
+    )
+
+
+def some_promised(choice: Choice, seen: Rooms) -> Finding:
+    """A promise without its figures."""
+    return Finding(
+        outcome=Outcome.FITS,
+        statement="",
         flavor=choice.name,
         pool=seen.pools,
-        needs=needed,
         limit=seen.limit,
         source=seen.source,
         most=seen.most or seen.held,

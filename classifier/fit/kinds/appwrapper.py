@@ -6,10 +6,10 @@ say. What its nodes must hold, how few, and in which stage, is told by the wrapp
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from classifier.fit.gang import GangError, Podset, Runtimes, Unresolved
 from classifier.fit.kinds.common import count_of, gang, podset

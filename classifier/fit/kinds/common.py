@@ -11,26 +11,28 @@ MAX_INT32: Final = 2**31 - 1
 MAX_PODSETS: Final = 18
 
 
-def count_of(value: int | None, field: str, default: int = 1) -> int:
-    """A count, or ``default``, which is what the API server puts where there is none. Raises GangError naming it."""
+def count_of(value: int | None, field: str, default: int = 1, of: str = "") -> int:
+    """A count, or ``default``, which is what the API server puts where there is none. Raises GangError naming it: by
+    ``of`` and ``field``, which are put together for no other reason."""
     if value is None:
         return default
     if value < 0:
-        raise GangError(f"{field} is {value}, less than 0")
+        raise GangError(f"{of}{field} is {value}, less than 0")
     if value > MAX_INT32:
-        raise GangError(f"{field} is {value}, more than {MAX_INT32}")
+        raise GangError(f"{of}{field} is {value}, more than {MAX_INT32}")
     return value
 
 
 def product(one: int, other: int, field: str) -> int:
-    """So many pods. Raises GangError where Kueue could not count them."""
-    return count_of(one * other, field)
+    """So many pods of ``field``. Raises GangError where Kueue could not count them."""
+    return count_of(one * other, field, of="the number of pods of ")
 
 
 def pods_of_job(parallelism: int | None, completions: int | None, field: str = "spec") -> int:
     """Pods a batch Job runs at once: ``parallelism``, 1 if absent, limited by ``completions``."""
-    wanted = count_of(parallelism, f"{field}.parallelism")
-    return min(wanted, count_of(completions, f"{field}.completions", wanted))
+    wanted = count_of(parallelism, ".parallelism", 1, field)
+    ends = count_of(completions, ".completions", wanted, field)
+    return ends if ends < wanted else wanted
 
 
 def podset(
@@ -47,6 +49,7 @@ def podset(
 ) -> Podset:
     """As Kueue makes it: its name in lower case, its topology from the template (Kueue: NewPodSetReference)."""
     found = template or PodTemplate()
+    annotations = found.metadata.annotations if found.metadata else None
     return Podset(
         name=name.lower(),
         count=count,
@@ -55,7 +58,7 @@ def podset(
         namespace=namespace,
         path=path if template is not None else None,
         least=least,
-        topology=topology_asked((found.metadata.annotations if found.metadata else None) or {}),
+        topology=topology_asked(annotations) if annotations else None,
         counted=counted,
         stage=stage,
     )
@@ -73,8 +76,8 @@ def gang(podsets: list[Podset], field: str) -> list[Podset]:
         raise GangError(f"{field} has no pods")
     few_enough(len(podsets), field)
     names = [podset.name for podset in podsets]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise GangError(f"{field} has two podsets of name {twice!r}")
     if not all(names):
         raise GangError(f"{field} has a podset without a name")

@@ -1,11 +1,13 @@
 """JobSet: one podset a replicated Job (Kueue: pkg/controller/jobs/jobset/jobset_controller.go PodSets)."""
 
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Final
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from classifier.fit.gang import Podset, Runtimes
-from classifier.fit.kinds.common import count_of, few_enough, gang, pods_of_job, podset, product
+from classifier.fit.kinds.common import MAX_PODSETS, count_of, few_enough, gang, pods_of_job, podset, product
 from classifier.objects import JobSet, JobSetSpec, JobSetStatus, JobSpec, JobTemplate, ReplicatedJob
 
 #: Of a JobSet, or of one replicated Job: each Job has a domain to itself (JobSet: jobset_types.go ExclusiveKey).
@@ -17,7 +19,9 @@ def jobset_podsets(jobset: JobSet, runtimes: Runtimes) -> list[Podset]:
     found = gang(replicated_podsets(jobs, jobset.namespace, "/spec/replicatedJobs"), "spec.replicatedJobs")
     if level := jobset.annotation(_EXCLUSIVE):
         found = [replace(podset, exclusive=level) for podset in found]
-    statuses = (jobset.status or JobSetStatus()).replicated_jobs_status or ()
+    statuses = (jobset.status or JobSetStatus()).replicated_jobs_status
+    if not statuses:
+        return found
     succeeded = {one.name: one.succeeded for one in statuses}
     return [_left(podset, job, succeeded.get(job.name, 0)) for podset, job in zip(found, jobs, strict=True)]
 
@@ -35,23 +39,41 @@ def replicated_podsets(jobs: list[ReplicatedJob], namespace: str, at: str | None
     few_enough(len(jobs), "spec.replicatedJobs")
     found = []
     for index, (job, stage) in enumerate(zip(jobs, _stages(jobs), strict=True)):
-        field = f"spec.replicatedJobs[{index}]"
-        spec = (job.template or JobTemplate()).spec or JobSpec()
-        each = pods_of_job(spec.parallelism, spec.completions, f"{field}.template.spec")
-        count = product(count_of(job.replicas, f"{field}.replicas"), each, f"the number of pods of {field}")
-        path = None if at is None else f"{at}/{index}/template/spec/template"
-        made = podset(job.name, count, spec.template, namespace, path, stage=stage)
-        metadata = job.template.metadata if job.template else None
-        exclusive = ((metadata.annotations if metadata else None) or {}).get(_EXCLUSIVE)
+        names = _named(index, at)
+        template = job.template or JobTemplate()
+        spec = template.spec or JobSpec()
+        count = pods_of_job(spec.parallelism, spec.completions, names.spec)
+        if job.replicas is not None and job.replicas != 1:
+            count = product(count_of(job.replicas, ".replicas", of=names.field), count, names.field)
+        made = podset(job.name, count, spec.template, namespace, names.path, stage=stage)
+        metadata = template.metadata
+        exclusive = metadata.annotations.get(_EXCLUSIVE) if metadata and metadata.annotations else None
         found.append(replace(made, exclusive=exclusive) if exclusive else made)
     return found
 
 
-def _stages(jobs: Iterable[ReplicatedJob]) -> list[int]:
+class _Named(NamedTuple):
+    """A replicated Job and its Job's spec as errors name them, and the path of its pod template."""
+
+    field: str
+    spec: str
+    path: str | None
+
+
+@lru_cache(maxsize=4 * MAX_PODSETS)
+def _named(index: int, at: str | None) -> _Named:
+    """Kept, for the first few of a list are named again and again."""
+    field = f"spec.replicatedJobs[{index}]"
+    return _Named(field, f"{field}.template.spec", None if at is None else f"{at}/{index}/template/spec/template")
+
+
+def _stages(jobs: Sequence[ReplicatedJob]) -> list[int]:
     """Jobs that start when the same others have completed run together; of no two others is that sure.
 
     What starts with the set is stage 0, though it may wait for another to be ready. Jobs depend on earlier ones only.
     """
+    if not any(job.depends_on for job in jobs):
+        return [0] * len(jobs)
     waits: dict[str, frozenset[str]] = {}
     numbers: dict[frozenset[str], int] = {frozenset(): 0}
     stages = []

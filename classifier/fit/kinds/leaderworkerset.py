@@ -3,8 +3,9 @@
 Kueue: pkg/controller/jobs/leaderworkerset/leaderworkerset_reconciler.go podSets.
 """
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from classifier.fit.gang import GangError, Podset, Runtimes, Unresolved
 from classifier.fit.kinds.common import count_of, podset

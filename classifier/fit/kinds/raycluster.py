@@ -5,10 +5,10 @@ What KubeRay adds to the head when it makes the pod is added here as Kueue does.
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from classifier import api
 from classifier.fit.gang import GangError, Podset, Runtimes
@@ -106,7 +106,7 @@ def _workers(group: WorkerGroup, at: str, namespace: str, elastic: bool) -> Pods
     hosts = count_of(group.num_of_hosts, f"{field}.numOfHosts")
     low = count_of(group.min_replicas, f"{field}.minReplicas", 0)
     high = count_of(group.max_replicas, f"{field}.maxReplicas", MAX_INT32)
-    count = product(replicas, max(1, hosts), f"the number of pods of {field}")
+    count = product(replicas, max(1, hosts), field)
     runs = 0 if group.suspend else (low if elastic else min(max(replicas, low), high)) * hosts
     least = runs if runs < count else None
     return podset(group.group_name, count, group.template, namespace, f"{at}/template", least=least)

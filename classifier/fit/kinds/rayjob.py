@@ -1,7 +1,8 @@
 """RayJob: the podsets of its RayCluster, and who submits (Kueue: pkg/controller/jobs/rayjob/rayjob_controller.go)."""
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from classifier.fit.gang import GangError, Podset, Runtimes, Unresolved
 from classifier.fit.kinds.common import gang, podset

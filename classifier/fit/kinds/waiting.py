@@ -5,8 +5,9 @@ Workload alone proves less of nodes; of quota it is always the whole truth.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from classifier import api
 from classifier.fit.gang import Podset, Runtimes

@@ -9,10 +9,12 @@ from classifier.fit.gang import Podset
 from classifier.objects import Container, Expression, PodAffinityTerm, PodSpec
 
 HOSTNAME: Final = "kubernetes.io/hostname"
-_TOPOLOGY_REQUESTS: Final = (
-    "kueue.x-k8s.io/podset-required-topology",
-    "kueue.x-k8s.io/podset-slice-required-topology",
-    "kueue.x-k8s.io/podset-slice-required-topology-constraints",
+_TOPOLOGY_REQUESTS: Final = frozenset(
+    (
+        "kueue.x-k8s.io/podset-required-topology",
+        "kueue.x-k8s.io/podset-slice-required-topology",
+        "kueue.x-k8s.io/podset-slice-required-topology-constraints",
+    )
 )
 #: Labels that job controllers give each pod, whatever the template says.
 _OF_EACH_POD: Final = (
@@ -74,7 +76,7 @@ def doubt(podset: Podset) -> str | None:
         return "must be spread by topologySpreadConstraints"
     if podset.exclusive is not None:
         return f"is to have domains of {podset.exclusive} to itself"
-    if podset.topology is None and any(key in podset.annotations for key in _TOPOLOGY_REQUESTS):
+    if _asks_for_a_domain(podset):
         return "requires one topology domain"
     return None
 
@@ -84,8 +86,14 @@ def marks(podset: Podset) -> object:
 
     Job controllers put a name of their own on every template; podsets that differ in nothing else are alike.
     """
-    asked = podset.topology is None and any(key in podset.annotations for key in _TOPOLOGY_REQUESTS)
-    return (podset.labels if _anti_affinity(podset.spec) else None), asked, podset.exclusive
+    if podset.template.metadata is None:
+        return podset.exclusive
+    return (podset.labels if _anti_affinity(podset.spec) else None), _asks_for_a_domain(podset), podset.exclusive
+
+
+def _asks_for_a_domain(podset: Podset) -> bool:
+    """In its template's own words, which its kind does not hear."""
+    return podset.topology is None and not _TOPOLOGY_REQUESTS.isdisjoint(podset.annotations)
 
 
 def _anti_affinity(spec: PodSpec) -> list[PodAffinityTerm]:

@@ -7,85 +7,105 @@ is left between them for lack of it is ``UNKNOWN``.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from classifier.fit.budget import Budget, OverBudget
-from classifier.fit.pack.alone import Rooms, never_alone, per_node, rooms_of, stand_alone
+from classifier.fit.pack.alone import alone_on, never_alone, stand_alone
 from classifier.fit.pack.exact import Allowance, solve
+from classifier.fit.pack.layout import Layout, Rooms
 from classifier.fit.pack.lower import Shortage, shortage
 from classifier.fit.pack.packing import Bin, Fate, Packing, Part
 from classifier.fit.pack.problem import Problem, reduce
-from classifier.fit.pack.upper import first_fit, orders
+from classifier.fit.pack.upper import Order, first_fit, orders
 
-__all__ = ["Bin", "Fate", "Packing", "Part", "pack", "per_node"]
+__all__ = ["Bin", "Fate", "Layout", "Packing", "Part", "greedy", "pack"]
 
 
-def pack(parts: Sequence[Part], bins: Sequence[Bin], budget: Budget) -> Packing:
+def pack(parts: Sequence[Part], bins: Sequence[Bin], budget: Budget, layout: Layout | None = None) -> Packing:
     """Whether some packing exists. Deterministic, and the same whatever order parts and bins come in.
 
-    Raises OverBudget where not even looking at every part and bin once is paid for.
+    ``layout``: of the same parts, but for their counts, in the order of their names, and the same bins. Raises
+    OverBudget where not even looking at every part and bin once is paid for.
     """
-    budget.spend(1 + sum(len(part.bins) for part in parts) // 4)
-    placed: list[tuple[Part, Rooms]] = []
-    endless: dict[int, int] = {}
-    fewest = 0
-    for part in sorted(parts, key=lambda part: part.name) if len(parts) > 1 else parts:
-        if part.count <= 0:
-            continue
-        rooms = rooms_of(part, bins)
-        nodes = stand_alone(part, rooms, bins)
-        if nodes is None:
-            return never_alone(part, rooms, bins)
-        if len(parts) == 1:
-            return Packing(Fate.FITS, nodes)
-        free = next(((index, pods) for index, pods in rooms if bins[index].nodes is None), None)
-        if free is not None:
-            # It takes nothing from the others where there is no end of nodes.
-            endless[free[0]] = endless.get(free[0], 0) + -(-part.count // free[1])
-            continue
-        placed.append((part, rooms))
-        fewest = max(fewest, sum(nodes.values()))
-    fewest = max(fewest, _fewest(placed, bins))
-    looked_at = sum(len(rooms) for _, rooms in placed)
-    nodes = _first_fit(placed, bins, fewest, budget, cost=looked_at // 8 + len(placed) * (2 + len(placed) // 2))
-    if nodes is not None:
-        return Packing(Fate.FITS, {**nodes, **endless})
+    parts = sorted(parts, key=lambda part: part.name) if len(parts) > 1 else parts
+    layout = layout or Layout(parts, bins)
+    found = greedy(layout, [part.count for part in parts], budget)
+    if found.nodes is not None:
+        return Packing(Fate.FITS, found.nodes)
+    if found.misfit is not None:
+        part = parts[found.misfit]
+        return never_alone(part, layout.rooms(found.misfit, part.count), bins)
+    placed = [(parts[which], rooms) for which, rooms in found.placed]
     allowance = Allowance(budget)
     try:
-        allowance.spend(1 + looked_at)
+        allowance.spend(1 + sum(len(rooms) for _, rooms in placed))
         problem = reduce(placed, bins)
-        found = shortage(problem, allowance.spend) or solve(problem, allowance)
+        exact = shortage(problem, allowance.spend) or solve(problem, allowance)
     except OverBudget:
         return Packing(Fate.UNKNOWN)
-    if isinstance(found, Shortage):
-        return _never(found, problem)
-    return Packing(Fate.FITS, {**_by_bin(found, problem, bins), **endless}, tight=True)
+    if isinstance(exact, Shortage):
+        return _never(exact, problem)
+    return Packing(Fate.FITS, {**_by_bin(exact, problem, bins), **found.endless}, tight=True)
 
 
-def _fewest(placed: Sequence[tuple[Part, Rooms]], bins: Sequence[Bin]) -> int:
-    """Fewer nodes never hold the parts: they ask for so much of a resource in all, and no node has more than some."""
-    wanted: dict[str, int] = {}
-    for part, _ in placed:
-        for resource, needs in part.requests.items():
-            wanted[resource] = wanted.get(resource, 0) + part.count * needs
-    open_ = [bins[index].offers for index in {index for _, rooms in placed for index, _ in rooms}]
-    found = 0
-    for resource, total in wanted.items():
-        if all(resource in offers for offers in open_):
-            found = max(found, -(-total // max(offers[resource] for offers in open_)))
-    return found
+class Greedy(NamedTuple):
+    """``nodes`` of each bin, if that is a packing. ``misfit``: the first part that finds no place even alone.
+
+    ``endless``: nodes for the parts of which some bin takes any number; ``placed`` are the others.
+    """
+
+    nodes: dict[int, int] | None
+    misfit: int | None = None
+    placed: Sequence[tuple[int, Rooms]] = ()
+    endless: dict[int, int] = {}  # noqa: RUF012 - never written
+
+
+def greedy(layout: Layout, counts: Sequence[int], budget: Budget) -> Greedy:
+    """What placing them one after another comes to. Raises OverBudget."""
+    budget.spend(layout.cost)
+    placed: list[tuple[int, Rooms]] = []
+    endless: dict[int, int] = {}
+    limited = list(counts)
+    most = looked_at = 0
+    there, rooms_of = layout.nodes, layout.rooms
+    for which, count in enumerate(counts):
+        if count <= 0:
+            limited[which] = 0
+            continue
+        rooms = rooms_of(which, count)
+        alone = alone_on(count, rooms, there)
+        if alone is None:
+            return Greedy(None, which)
+        if len(counts) == 1:
+            return Greedy(stand_alone(count, rooms, there))
+        free = layout.endless and next((room for room in rooms if there[room[0]] is None), None)
+        if free:
+            # It takes nothing from the others where there is no end of nodes.
+            endless[free[0]] = endless.get(free[0], 0) + -(-count // free[1])
+            limited[which] = 0
+            continue
+        placed.append((which, rooms))
+        looked_at += len(rooms)
+        if alone > most:
+            most = alone
+    fewest = max(most, layout.fewest(limited))
+    cost = looked_at // 8 + len(placed) * (2 + len(placed) // 2)
+    found = _first_fit(placed, layout, limited, fewest, budget, cost)
+    return Greedy(None if found is None else {**found, **endless}, None, placed, endless)
 
 
 def _first_fit(
-    placed: Sequence[tuple[Part, Rooms]], bins: Sequence[Bin], fewest: int, budget: Budget, cost: int
+    placed: Sequence[tuple[int, Rooms]], layout: Layout, counts: Sequence[int], fewest: int, budget: Budget, cost: int
 ) -> dict[int, int] | None:
     """What placing first-fit-decreasing finds, in any order; the better of two, as no packing has less than ``fewest``
     nodes. One order takes ``cost`` steps."""
     best: dict[int, int] | None = None
-    for order in orders(placed, bins):
+    before: Order | None = None
+    for order in orders(placed, layout):
         budget.spend(cost)
-        nodes = first_fit(order, bins)
         if best is not None:
-            return min(best, nodes or best, key=lambda one: sum(one.values()))
+            return (order != before and first_fit(order, layout, counts, below=sum(best.values()))) or best
+        nodes, before = first_fit(order, layout, counts), order
         if nodes is not None and sum(nodes.values()) == fewest:
             return nodes
         best = nodes

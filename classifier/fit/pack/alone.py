@@ -2,54 +2,39 @@
 
 from collections.abc import Mapping, Sequence
 
+from classifier.fit.pack.layout import Rooms
 from classifier.fit.pack.packing import Bin, Fate, Packing, Part
 from classifier.quantity import is_extended
 
-#: The bins that hold at least one pod of a part, with how many a node holds: fullest first, then by key.
-Rooms = list[tuple[int, int]]
 
-
-def per_node(part: Part, offers: Mapping[str, int]) -> int:
-    """Pods of the part that a node with this much room takes; no more than there are."""
-    most = 1 if part.alone and part.count > 1 else part.count
-    for resource, needs in part.requests.items():
-        room = offers.get(resource)
-        if room is not None and room < most * needs:
-            most = room // needs
-    return max(0, most)
-
-
-def rooms_of(part: Part, bins: Sequence[Bin]) -> Rooms:
-    rooms = []
-    for index in part.bins:
-        one = bins[index]
-        if one.nodes != 0:
-            pods = per_node(part, one.offers)
-            if pods:
-                rooms.append((index, pods))
-    if len(rooms) > 1:
-        rooms.sort(key=lambda room: (-room[1], bins[room[0]].key))
-    return rooms
-
-
-def stand_alone(part: Part, rooms: Rooms, bins: Sequence[Bin]) -> dict[int, int] | None:
-    """The fewest nodes that hold the part if no other were there; None: there are not enough."""
-    nodes: dict[int, int] = {}
-    left = part.count
+def alone_on(count: int, rooms: Rooms, nodes: Sequence[int | None]) -> int | None:
+    """The fewest of the ``nodes`` of each bin that hold so many pods if no others were there; None: there are not
+    enough."""
+    used, left = 0, count
     for index, pods in rooms:
-        there = bins[index].nodes
-        taken = -(-left // pods)
-        if there is not None and there < taken:
-            taken = there
-        nodes[index] = taken
-        left -= taken * pods
-        if left <= 0:
-            return nodes
+        taken, there = -(-left // pods), nodes[index]
+        if there is None or taken <= there:
+            return used + taken
+        used += there
+        left -= there * pods
     return None
 
 
+def stand_alone(count: int, rooms: Rooms, nodes: Sequence[int | None]) -> dict[int, int]:
+    """Which those are, by bin, where there are enough."""
+    used: dict[int, int] = {}
+    left = count
+    for index, pods in rooms:
+        taken, there = -(-left // pods), nodes[index]
+        used[index] = taken if there is None else min(taken, there)
+        left -= used[index] * pods
+        if left <= 0:
+            break
+    return used
+
+
 def never_alone(part: Part, rooms: Rooms, bins: Sequence[Bin]) -> Packing:
-    """Why :func:`stand_alone` found no place: one pod is too large for every node, or the nodes are too few."""
+    """Why :func:`alone_on` found no place: one pod is too large for every node, or the nodes are too few."""
     if not rooms:
         return _too_large(part, bins)
     limit = sum(bins[index].nodes or 0 for index, _ in rooms)

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal
+from typing import Final, Literal
+
+#: Offered of a resource that is no constraint.
+ENDLESS: Final = 1 << 200
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,9 @@ is gone. There are no more nodes than pods.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from classifier.fit.pack.alone import Rooms
-from classifier.fit.pack.packing import Bin, Part
-
-#: Offered of a resource that is no constraint.
-ENDLESS: Final = 1 << 200
+from classifier.fit.pack.layout import Rooms
+from classifier.fit.pack.packing import ENDLESS, Bin, Part
 
 Vector = tuple[int, ...]
 

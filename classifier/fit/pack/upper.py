@@ -3,90 +3,101 @@
 Identical pods are a number, identical partly filled nodes a run of them: 100,000 pods cost no more than two.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
-from classifier.fit.pack.alone import Rooms, per_node
-from classifier.fit.pack.packing import Bin, Part
+from classifier.fit.pack.layout import Layout, Node, Rooms
 
-
-class _Run(NamedTuple):
-    """``nodes`` alike nodes of one bin, each with this much left."""
-
-    bin: int
-    free: Mapping[str, int]
-    nodes: int
-    ports: frozenset[str]
+#: Parts, by their number, in the order they are placed, each with the bins it opens new nodes of, in order.
+Order = Sequence[tuple[int, Rooms]]
+#: So many nodes that are alike.
+Run = tuple[Node, int]
 
 
-#: Parts in the order they are placed, each with the bins it opens new nodes of, in order.
-Order = Sequence[tuple[Part, Rooms]]
-
-
-def orders(parts: Sequence[tuple[Part, Rooms]], bins: Sequence[Bin]) -> Iterator[Order]:
-    """Several orders, the likeliest first: none is best for every gang. The same whatever order the parts came in."""
+def orders(parts: Order, layout: Layout) -> Iterator[Order]:
+    """Several orders, the likeliest first: none is best for every gang."""
     # Fewest pods a node first: that is the largest share of one.
-    largest = sorted(parts, key=lambda one: (one[1][0][1], len(one[1]), one[0].name))
+    by_share = sorted([(rooms[0][1], len(rooms), which, rooms) for which, rooms in parts])
+    largest = [(which, rooms) for _, _, which, rooms in by_share]
     yield largest
-    yield [(part, sorted(rooms, key=lambda room: (room[1], bins[room[0]].key))) for part, rooms in largest]
+    yield [(which, layout.emptiest(which, rooms)) for which, rooms in largest]
     # Leave to others what they may use: bins that fewer parts may stand in go first.
     wanted: dict[int, int] = {}
     for _, rooms in parts:
         for index, _ in rooms:
             wanted[index] = wanted.get(index, 0) + 1
-    choosy = [(part, sorted(rooms, key=lambda room: (wanted[room[0]], -room[1]))) for part, rooms in largest]
+    choosy = [(which, sorted(rooms, key=lambda room: (wanted[room[0]], -room[1]))) for which, rooms in largest]
     yield sorted(choosy, key=lambda one: len(one[1]))
-    for resource in sorted({resource for part, _ in parts for resource in part.requests}):
-        yield sorted(choosy, key=lambda one: -one[0].requests.get(resource, 0))
+    requests = [part.requests for part in layout.parts]
+    for resource in sorted({resource for which, _ in parts for resource in requests[which]}):
+        yield sorted(choosy, key=lambda one: -requests[one[0]].get(resource, 0))
 
 
-def first_fit(order: Order, bins: Sequence[Bin]) -> dict[int, int] | None:
-    """Nodes used of each bin, or None. Nodes that others have begun come first."""
-    begun: list[_Run] = []
+def first_fit(order: Order, layout: Layout, counts: Sequence[int], below: int | None = None) -> dict[int, int] | None:
+    """Nodes used of each bin, or None: there are not enough, or fewer than ``below`` do not do. Nodes that others have
+    begun come first."""
+    begun: list[Run] = []
     used: dict[int, int] = {}
-    for part, rooms in order:
-        left = part.count
-        after: list[_Run] = []
-        for run in begun:
-            if left and run.bin in part.bins and not (part.ports and part.ports & run.ports):
-                pods = per_node(part, run.free)
-                if pods:
-                    left = _fill(part, pods, left, run, after)
-                    continue
-            after.append(run)
+    unopened = list(layout.nodes)
+    total = 0
+    for which, rooms in order:
+        left = count = counts[which]
+        more = 0
+        for at in [at for at, (node, _) in enumerate(begun) if node.takes[which]]:
+            run = begun[at + more]
+            pods = run[0].takes[which]
+            if pods < 0:
+                pods = layout.takes(run[0], which)
+            if pods:
+                runs = _fill(layout, which, pods if pods < count else count, left, run)
+                begun[at + more : at + more + 1] = runs
+                left -= pods * run[1]
+                if left <= 0:
+                    break
+                more += len(runs) - 1
+        if left <= 0:
+            continue
         for index, pods in rooms:
-            if not left:
-                break
+            there = unopened[index]
+            if there == 0:
+                continue
             taken = -(-left // pods)
-            there = bins[index].nodes
             if there is not None:
-                taken = min(taken, there - used.get(index, 0))
-            if taken > 0:
-                used[index] = used.get(index, 0) + taken
-                left = _fill(part, pods, left, _Run(index, bins[index].offers, taken, frozenset()), after)
-        if left:
+                if there < taken:
+                    taken = there
+                unopened[index] = there - taken
+            used[index] = used.get(index, 0) + taken
+            total += taken
+            for run in _fill(layout, which, pods, left, (layout.empty(index), taken)):
+                if begun and begun[-1][0] is run[0]:
+                    begun[-1] = run[0], begun[-1][1] + run[1]  # alike, and side by side
+                else:
+                    begun.append(run)
+            left -= pods * taken
+            if left <= 0:
+                break
+        if left > 0 or (below is not None and total >= below):
             return None
-        begun = after
     return used
 
 
-def _fill(part: Part, pods: int, left: int, run: _Run, after: list[_Run]) -> int:
-    """Put up to ``pods`` on each node of the run, which is in ``after`` then, in up to three; what is left to place."""
-    full = min(run.nodes, left // pods)
-    nodes, left = run.nodes - full, left - full * pods
+def _fill(layout: Layout, which: int, pods: int, left: int, run: Run) -> list[Run]:
+    """Put up to ``pods`` on each node of the run, as far as so many are ``left``. What the nodes are then: up to three
+    runs, without those that take no more."""
+    node, nodes = run
+    full, rest = divmod(left, pods)
+    if full >= nodes:
+        filled = layout.put(node, which, pods)
+        return [] if filled is None else [(filled, nodes)]
+    runs: list[Run] = []
     if full:
-        after.append(_take(part, pods, run, full))
-    if nodes and left:
-        after.append(_take(part, left, run, 1))
-        nodes, left = nodes - 1, 0
-    if nodes:
-        after.append(run._replace(nodes=nodes))
-    return left
-
-
-def _take(part: Part, pods: int, run: _Run, nodes: int) -> _Run:
-    free = dict(run.free)
-    for resource, needs in part.requests.items():
-        if resource in free:
-            free[resource] -= pods * needs
-    return _Run(run.bin, free, nodes, run.ports | part.ports)
+        filled = layout.put(node, which, pods)
+        if filled is not None:
+            runs.append((filled, full))
+    if rest:
+        filled = layout.put(node, which, rest)
+        full += 1
+        if filled is not None:
+            runs.append((filled, 1))
+    if full < nodes:
+        runs.append((node, nodes - full))
+    return runs

@@ -56,8 +56,9 @@ class KueueConfig:
         if self.frameworks is None:
             return None
         name = f"{resource.group}/{resource.kind.lower()}" if resource.group else resource.kind.lower()
-        external = f"{resource.kind}.{resource.version}.{resource.group}"
-        return name in self.frameworks or external in self.external_frameworks
+        if name in self.frameworks:
+            return True
+        return f"{resource.kind}.{resource.version}.{resource.group}" in self.external_frameworks
 
 
 def parse(config_map: ConfigMap) -> KueueConfig | str:

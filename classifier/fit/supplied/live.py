@@ -97,6 +97,14 @@ def by_labels(lives: Iterable[Live], keys: Sequence[str]) -> list[list[Live]]:
     return list(groups.values())
 
 
+def one_each(lives: Iterable[Live], keys: Sequence[str]) -> list[Live]:
+    """The first of each of these groups."""
+    found: dict[Hashable, Live] = {}
+    for live in lives:
+        found.setdefault(tuple(map(live.labels.get, keys)), live)
+    return list(found.values())
+
+
 def lasting(taints: Iterable[Taint] | None) -> list[Taint]:
     return [taint for taint in taints or () if not taint.key.startswith(_LIFECYCLE)]
 

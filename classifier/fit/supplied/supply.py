@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: Answers kept of one state of the world; past it they are worked out anew. One is a few kilobytes at most.
 _KEPT: Final = 1 << 14
-#: Judgements after which they are counted: each adds a few.
-_COUNTED: Final = 256
+#: Judgements after which they are counted: each adds a few dozen at most.
+_COUNTED: Final = 64
 
 
 @dataclass(frozen=True, slots=True)

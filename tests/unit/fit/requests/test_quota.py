@@ -1,10 +1,9 @@
 """What one pod takes of quota (reference/kueue.md §6.2)."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from classifier import api
 from classifier.fit.gang import GangError

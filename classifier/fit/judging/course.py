@@ -1,0 +1,237 @@
+"""The short way: a gang of shapes that were judged before in this world, and fitted, needs only its counts looked at.
+
+Most gangs fit where Kueue's first flavors put them, and hear nothing else that hangs on how large they are. What their
+shapes come to beside each other is worked out once, from a gang that went the long way (``assign.py``), and is a
+*course* for the next. It is kept by queue and shapes, with all else that is known of this state of the world, and
+forgotten with it. A course says what the long way would, for as many steps; whatever is not plain goes that way.
+"""
+
+from collections.abc import Hashable, Sequence
+from operator import attrgetter, mul
+from typing import Final, NamedTuple
+
+import msgspec
+
+from classifier.fit import advice
+from classifier.fit.budget import Budget, OverBudget
+from classifier.fit.finding import GOOD, Finding
+from classifier.fit.gang import Podset
+from classifier.fit.judging import domain
+from classifier.fit.judging.choice import Choice
+from classifier.fit.judging.found import Found, adding_up
+from classifier.fit.judging.hearing import Hearing
+from classifier.fit.judging.joint import Floor, Seated, Table, by_number, floor, promised_in, table
+from classifier.fit.judging.seat import Seat, resting_on
+from classifier.fit.judging.weigh import Rooms, promised_to, some_promised
+from classifier.fit.pack import greedy
+from classifier.fit.pack.exact import MAX_STEPS
+from classifier.fit.supplied.pools import Pool
+from classifier.fit.verdict import Outcome
+
+#: Laying a course is no job's to pay for.
+_ENDLESS: Final = 1 << 40
+
+#: The outcome, and how often nodes were packed: what the long way takes hangs on that.
+Way = tuple[Outcome, int]
+#: Instead of that, where the long way searches for a third packing: nobody knows how long.
+_SEARCHED: Final = 3
+
+
+class Courses:
+    """Those of one queue, by the shapes of a gang."""
+
+    def __init__(self, hearing: Hearing) -> None:
+        self._hearing = hearing
+        self._kept: dict[Hashable, Course] = hearing.sort("courses")
+
+    def run(self, key: Hashable, podsets: Sequence[Podset]) -> Found | None:
+        """What the long way would find; None where nobody knows without going it."""
+        course = self._kept.get(key)
+        if course is None:
+            return None
+        try:
+            return course.run(podsets, Budget(self._hearing.budget.left))
+        except OverBudget:
+            return None
+
+    def learn(self, key: Hashable, seats: Sequence[Seat], found: Found, spent: int) -> None:
+        """From a gang that went the long way, and what it spent there."""
+        if found.gang.outcome not in GOOD or found.gang.tight or found.notes:
+            return
+        hearing = self._hearing
+        hearing.budget = Budget(_ENDLESS)
+        course = self._kept.get(key) or lay(seats, found, hearing)
+        if course is not None and course.learn([seat.podset for seat in seats], found, spent):
+            self._kept[key] = course
+
+
+def key_of(shapes: Sequence[Hashable], podsets: Sequence[Podset]) -> Hashable:
+    """Equal for gangs that differ in names and counts alone."""
+    return tuple(
+        [
+            shape if podset.topology is None and not podset.stage else (shape, podset.topology, podset.stage)
+            for shape, podset in zip(shapes, podsets, strict=True)
+        ]
+    )
+
+
+class Place(NamedTuple):
+    """Where a podset stands, and what is promised to any number of its pods. Holds for up to ``most``."""
+
+    rooms: Rooms
+    some: Finding
+    most: int
+
+
+class Quota(NamedTuple):
+    """What a pod of each podset takes of some resource of a flavor, and what the queue may use of that."""
+
+    amounts: tuple[int, ...]
+    limit: int
+
+
+class Beside(NamedTuple):
+    """The places of all podsets at once: nodes that are surely there, and those of them that stand, if any do."""
+
+    laid: Floor
+    lower: Table
+    ready: Table | None
+
+
+class Course:
+    """``rests_on``: the profiles of all its flavors. Gangs of more than ``most_nodes`` hear more."""
+
+    def __init__(
+        self,
+        places: Sequence[Place],
+        quotas: Sequence[Quota],
+        beside: Beside | None,
+        rests_on: Finding,
+        most_nodes: int | None,
+        pools: tuple[Pool, ...],
+    ) -> None:
+        self._places, self._quotas, self._beside = places, quotas, beside
+        self._rests_on, self._most_nodes, self._pools = rests_on, most_nodes, pools
+        #: What the long way takes, without the packing; never less than that.
+        self._steps: dict[Way, int] = {}
+
+    def run(self, podsets: Sequence[Podset], budget: Budget) -> Found | None:
+        """Raises OverBudget."""
+        found, way = self._go(podsets, budget)
+        if found is None or way not in self._steps:
+            return None
+        budget.spend(self._steps[way] + (MAX_STEPS if way[1] == _SEARCHED else 0))
+        return found
+
+    def learn(self, podsets: Sequence[Podset], found: Found, spent: int) -> bool:
+        """Whether the course leads where the long way did, for what that ``spent``."""
+        budget = Budget(_ENDLESS)
+        own, way = self._go(podsets, budget)
+        if own != found:
+            return False
+        self._steps[way] = spent - (_ENDLESS - budget.left)
+        return True
+
+    def _go(self, podsets: Sequence[Podset], budget: Budget) -> tuple[Found | None, Way]:
+        counts = [podset.count for podset in podsets]
+        each = []
+        for podset, count, (rooms, some, most) in zip(podsets, counts, self._places, strict=True):
+            if not 0 < count <= most or podset.min_count < count:
+                return _NOT_HERE
+            each.append(promised_to(count, rooms, some))
+        for amounts, limit in self._quotas:
+            if sum(map(mul, counts, amounts)) > limit:
+                return _NOT_HERE
+        gang, packed = (each[0], 0) if self._beside is None else _together(self._beside, each, counts, budget)
+        if gang is None or not isinstance(gang.needs, int):
+            return _NOT_HERE
+        nodes, own = gang.needs, self._rests_on
+        if self._most_nodes is not None and nodes > self._most_nodes:
+            return _NOT_HERE
+        gang = msgspec.structs.replace(gang, profiles=own.profiles, mode=own.mode, licensed=own.licensed)
+        return Found(gang, adding_up(each, nodes), (), self._pools), (gang.outcome, packed)
+
+
+_NOT_HERE: Final[tuple[None, Way]] = None, (Outcome.UNKNOWN, 0)
+
+
+def _together(
+    beside: Beside, each: Sequence[Finding], counts: Sequence[int], budget: Budget
+) -> tuple[Finding | None, int]:
+    """As ``joint.promise`` says it, as far as greedy placement finds it; and how many packings that took."""
+    laid, lower, ready = beside
+    if lower.layout is None:
+        return None, 0
+    nodes = greedy(lower.layout, counts, budget).nodes
+    if nodes is None:
+        return None, 1
+    largest = max(each, key=attrgetter("needs"))
+    stand, packed = laid.any_ready and by_number(nodes, lower), 1
+    if laid.any_ready and not stand:
+        if ready is None or ready.layout is None:
+            return None, 1
+        other, packed = greedy(ready.layout, counts, budget), 2
+        if other.nodes is None and other.misfit is None:
+            if ready.layout.fewest(counts) <= ready.nodes:
+                return None, _SEARCHED  # and might find room
+            packed = _SEARCHED
+        stand = other.nodes is not None
+    return promised_in(nodes, lower, laid, largest.flavor, stand=stand), packed
+
+
+def lay(seats: Sequence[Seat], found: Found, hearing: Hearing) -> Course | None:
+    """The course of these shapes; None where something else than counts decides. Raises OverBudget."""
+    if not all(seat.options and seat.podset.count for seat in seats):
+        return None
+    firsts = [tuple(names[0] for names in seat.options) for seat in seats]
+    choices = [hearing.choice(names) for names in firsts]
+    seated: list[Seated] = [(seat, (choice,)) for seat, choice in zip(seats, choices, strict=True)]
+    if [one.flavor for one in found.podsets] != [choice.name for choice in choices]:
+        return None
+    if len({seat.podset.stage for seat in seats}) > 1 or domain.bound(seated, hearing):
+        return None
+    if not all(_plain(seat) for seat in seats) or any(one.topology or one.starved or one.blocked for one in choices):
+        return None
+    groups = advice.most_in_one_group(seated, hearing)
+    places = [_place(seat, choice, groups) for seat, choice in zip(seats, choices, strict=True)]
+    beside = None
+    if len(seats) > 1:
+        laid = floor(seated, hearing)
+        ready = table(seated, laid, "ready", hearing) if laid.any_ready else None
+        beside = Beside(laid, table(seated, laid, "lower", hearing), ready)
+    return Course(
+        places,
+        _quotas(seats, firsts, hearing),
+        beside,
+        resting_on(found.gang, [name for names in firsts for name in names], hearing),
+        advice.most_nodes_at_once(hearing),
+        advice.told_pools([seated]),
+    )
+
+
+def _plain(seat: Seat) -> bool:
+    """Whether nothing but its count can keep it from the places it is given, or make more to say of it."""
+    reading, topology = seat.reading, seat.podset.topology
+    return (
+        not (seat.rescaled or seat.counts_less or (topology is not None and topology.group))
+        and not reading.uncovered
+        and reading.doubt is None
+        and reading.fraction is None
+        and reading.content_fault is None
+        and reading.lacks is None
+    )
+
+
+def _place(seat: Seat, choice: Choice, groups: dict[Seat, int]) -> Place:
+    rooms = seat.rooms(choice)
+    limits = (rooms.held, rooms.most, seat.reading.scalable, groups.get(seat))
+    return Place(rooms, some_promised(choice, rooms), min(limit for limit in limits if limit is not None))
+
+
+def _quotas(seats: Sequence[Seat], firsts: Sequence[tuple[str, ...]], hearing: Hearing) -> list[Quota]:
+    asked: dict[tuple[str, str], list[int]] = {}
+    for at, (seat, names) in enumerate(zip(seats, firsts, strict=True)):
+        for name, amounts in zip(names, seat.reading.quota_by_group, strict=True):
+            for resource, amount in amounts:
+                asked.setdefault((name, resource), [0] * len(seats))[at] += amount
+    return [Quota(tuple(amounts), hearing.potential(*key)) for key, amounts in asked.items()]
