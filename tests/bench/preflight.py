@@ -105,14 +105,25 @@ def _plain(index: int) -> Json:
 
 
 def _as_they_come(cluster: World) -> Iterator[Figure]:
-    """The same shapes again and again, never the same counts twice."""
+    """Never the same counts twice: of shapes that were judged before, beside each other or beside others, and of
+    shapes nobody has seen."""
     specs = [_plain(index) for index in range(PODSETS)]
-    gangs = [_gang([1 + (index + step) % 7 + index for step in range(PODSETS)], specs) for index in range(ROUNDS)]
+    gangs = [_gang(_counts(index), specs) for index in range(ROUNDS)]
     cold = _seconds(cluster, gangs[0])
     times = [_seconds(cluster, gang) for gang in gangs[1:]]
     label = f"{PODSETS} podsets, {FLAVORS} flavors x {POOLS} pools"
     yield Figure(f"{label}: median of {len(times)} decisions", statistics.median(times) * 1e6, "us", most=MEDIAN_BAR)
-    yield Figure(f"{label}: the very first in a world of {NODES:,} nodes", cold * 1e3, "ms")
+    turned = [_gang(_counts(turn), [*specs[turn:], *specs[:turn]]) for turn in range(1, PODSETS)]
+    times = [_seconds(cluster, gang) for gang in turned]
+    yield Figure("the same shapes beside each other for the first time", statistics.median(times) * 1e6, "us")
+    unseen = [_gang(_counts(turn), [_never_seen(spec, turn + 10) for spec in specs]) for turn in range(9)]
+    times = [_seconds(cluster, gang) for gang in unseen]
+    yield Figure("shapes that were never seen", statistics.median(times) * 1e6, "us")
+    yield Figure(f"the very first in a world of {NODES:,} nodes", cold * 1e3, "ms")
+
+
+def _counts(turn: int) -> list[int]:
+    return [1 + (turn + step) % 7 + turn for step in range(PODSETS)]
 
 
 def _at_their_worst(cluster: World, say: Say) -> Iterator[Figure]:
