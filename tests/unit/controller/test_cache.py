@@ -167,7 +167,8 @@ def test_a_pod_concerns_its_groups_workload_and_only_by_what_is_read_of_it(fed: 
     fed.feed(fed.cache.owners[POD], told, deleted=True)
     assert fed.touched == {"team/gang"}
     fed.feed(fed.cache.workloads, group_workload(), deleted=True)
-    assert fed.cache._by_group == fed.cache._by_owner == {}
+    assert not fed.cache._by_group
+    assert not fed.cache._by_owner
 
 
 def test_a_group_that_lost_its_workload_is_looked_at_as_a_whole(fed: Fed) -> None:
