@@ -62,7 +62,7 @@ def _ground(item: pytest.Item) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every scenario runs in the session's event loop; only the first on each ground waits for a start, or the build.
+    """Every scenario runs in the session's event loop, together with those on the same ground.
 
     Files that use the second cluster come last, so that it is there no longer than it must, and without Muster first.
     """
@@ -71,16 +71,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         rank = sum(name in getattr(item, "fixturenames", ()) for name in LAST)
         ranks[item.path] = max(rank, ranks.get(item.path, 0))
     items.sort(key=lambda item: ranks[item.path])
-    started: set[str] = set()
     for item in items:
         if HERE not in item.path.parents:
             continue
         item.add_marker(pytest.mark.e2e)
         if pytest_asyncio.is_async_test(item):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+        item.add_marker(pytest.mark.xdist_group(_ground(item)))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Only the first scenario on each ground waits for a start, or the build: of those that are left to run."""
+    started: set[str] = set()
+    for item in session.items:
         ground = _ground(item)
-        item.add_marker(pytest.mark.xdist_group(ground))
-        if ground not in started and not item.get_closest_marker("timeout"):
+        if HERE in item.path.parents and ground not in started and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(FIRST_START))
         started.add(ground)
 

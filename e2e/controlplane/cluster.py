@@ -67,6 +67,8 @@ class Cluster:
         self.egress: Egress
         self.context: Context
         self.applier: Applier
+        #: Where etcd serves its clients, in plain HTTP.
+        self.etcd_url: str
 
     # --- life -------------------------------------------------------------------------------------------------
 
@@ -113,9 +115,9 @@ class Cluster:
         self.egress = Egress(sockets, context.logs)
         self.processes["egress"] = self.egress.process
 
-        etcd, check, etcd_url = core.etcd(context)
+        etcd, check, self.etcd_url = core.etcd(context)
         await together(self.egress.start(), self._run(etcd, check))
-        await self._run(*core.apiserver(context, etcd_url, self.egress))
+        await self._run(*core.apiserver(context, self.etcd_url, self.egress))
         self.admin = await self.client("e2e")
         self.applier = Applier(self.admin)
         await together(
