@@ -1,0 +1,113 @@
+"""A replica that leads, follows, and leads again: warm, without a trace of the last term, and without growing."""
+
+import asyncio
+from typing import Any
+
+from aiohttp import web
+
+from classifier import api
+from classifier.instant import format_micro
+from tests.apiserver import lists
+from tests.unit.controller.inmemory import Cluster, Controller, committing, now, overdue
+
+LEASE = api.LEASES.path("muster-system", "muster-controller")
+
+
+def taken(cluster: Cluster) -> None:
+    """Somebody else holds the lease, and has just renewed it."""
+    spec = {"holderIdentity": "other", "leaseDurationSeconds": 15, "renewTime": format_micro(now())}
+    cluster.put(LEASE, {"metadata": {"name": "muster-controller"}, "spec": spec})
+
+
+def relists(cluster: Cluster) -> int:
+    return sum(lists(call) and "limit" in call.query for call in cluster.calls)
+
+
+def given_up(cluster: Cluster) -> None:
+    cluster.put(LEASE, {"metadata": {"name": "muster-controller"}, "spec": {}})
+
+
+async def leads(controller: Controller) -> None:
+    await controller.until(lambda: controller.value("muster_leader") == 1 and controller.engine._acting)
+
+
+async def follows(controller: Controller) -> None:
+    await controller.until(lambda: controller.value("muster_leader") == 0 and not controller.engine._acting)
+
+
+async def test_a_follower_is_ready_and_writes_nothing_until_it_leads_and_then_lists_nothing_again(
+    cluster: Cluster, start: Any
+) -> None:
+    taken(cluster)
+    async with start("--retry-period=20ms") as controller:
+        await controller.until(lambda: not controller.engine.not_ready)
+        overdue(cluster)
+        await controller.until(lambda: bool(controller.engine.cache.workloads.objects))
+        await controller.until(lambda: controller.value("muster_fence_in_force") == 1)
+        looks = len(cluster.calls) + 20
+        await controller.until(lambda: len(cluster.calls) > looks)
+        assert not cluster.writes
+        assert controller.engine._queue.idle
+        assert controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 0
+        before = relists(cluster)
+        assert before
+        given_up(cluster)
+        await controller.until(lambda: cluster.mirrored)
+        assert relists(cluster) == before
+        assert controller.value("muster_timeouts_total", cluster_queue="gpu-a100") == 1
+
+
+async def test_who_leads_no_more_shows_no_figures_of_what_it_led(cluster: Cluster, start: Any) -> None:
+    overdue(cluster)
+    async with start("--retry-period=20ms") as controller:
+        await controller.until(lambda: cluster.mirrored)
+        await controller.until(lambda: controller.value("muster_timed_out_workloads", cluster_queue="gpu-a100") == 1)
+        taken(cluster)
+        await follows(controller)
+        assert controller.value("muster_timed_out_workloads", cluster_queue="gpu-a100") == 0
+        given_up(cluster)
+        await controller.until(lambda: controller.value("muster_timed_out_workloads", cluster_queue="gpu-a100") == 1)
+    assert len(cluster.events) == 1
+
+
+async def test_a_write_decided_before_the_lease_was_lost_is_not_sent(
+    cluster: Cluster, start: Any, monkeypatch: Any
+) -> None:
+    """As after SIGSTOP: the commit has its turn when the clock says that this replica leads no more."""
+    async with start() as controller:
+        token = asyncio.Event()
+        monkeypatch.setattr(controller.engine._writer._bucket, "take", token.wait)
+        await controller.until(lambda: controller.value("muster_fence_in_force") == 1)
+        overdue(cluster)
+        await controller.until(lambda: controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 1)
+        terms: list[int] = []
+
+        async def look(request: web.Request) -> web.StreamResponse:
+            terms.append(controller.engine.election.terms)
+            cluster.fault = None
+            return await cluster.handle(request)
+
+        cluster.fault, cluster.faulty = look, committing
+        controller.engine.election._candidate.resign()
+        token.set()
+        await controller.until(lambda: cluster.mirrored)
+    assert terms == [2]
+
+
+async def test_a_hundred_terms_leave_no_tasks_and_no_keys_behind(cluster: Cluster, start: Any) -> None:
+    overdue(cluster)
+    async with start("--retry-period=5ms") as controller:
+        await controller.until(lambda: cluster.mirrored)
+        counts = []
+        for _ in range(100):
+            taken(cluster)
+            await follows(controller)
+            counts.append(len(asyncio.all_tasks()))
+            assert controller.engine._queue.idle
+            assert not len(controller.engine._deadlines)
+            given_up(cluster)
+            await leads(controller)
+        assert controller.engine.election.terms >= 100
+        assert max(counts[50:]) <= max(counts[:10])
+        assert controller.value("muster_timeouts_total", cluster_queue="gpu-a100") == 1
+    assert len(cluster.events) == 1
