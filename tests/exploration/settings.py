@@ -46,6 +46,6 @@ DEEP: Final = {
         Left(losses=1, lags=1, reactivations=1, preemptions=1), checks=True, horizon=2
     ),
     "a cleanup while a watch lags": Setting(
-        Left(losses=1, lags=1, reactivations=1, deletions=1, lettings=1), _CLEANUP, horizon=2
+        Left(lags=1, reactivations=1, deletions=1, lettings=1), _CLEANUP, horizon=2
     ),
 }
