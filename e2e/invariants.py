@@ -108,8 +108,8 @@ class History:
     def take(self, event: Object) -> None:
         """One ResponseComplete event. Refused requests changed nothing; dry runs neither."""
         reference = event.get("objectRef") or {}
-        if reference.get("subresource") in ("binding", "eviction"):
-            return  # their bodies are no pods
+        if reference.get("subresource") in ("binding", "eviction", "scale"):
+            return  # their bodies are not the object itself
         code = (event.get("responseStatus") or {}).get("code", 0)
         if "dryRun=" in event.get("requestURI", ""):
             return
