@@ -111,6 +111,7 @@ NOT_BACK: dict[str, Callable[[WorkloadBuilder], object]] = {
     "Kueue has not reset PodsReady": lambda w: evicted(w, LEFT).condition(api.PODS_READY, True, "Started", START),
     "its pods were lost": lambda w: evicted(w, LEFT).condition(api.PODS_READY, False, api.WAIT_FOR_RECOVERY, START),
     "inactive": lambda w: evicted(w, LEFT, "Deactivated").active(False),
+    "inactive since its eviction": lambda w: evicted(w, LEFT).active(False),
     "reactivated, not requeued": lambda w: evicted(w, LEFT, "Deactivated").active(True),
     "queue restarted, not requeued": lambda w: evicted(w, LEFT, "LocalQueueStopped"),
     "ClusterQueue stopped": lambda w: evicted(w, LEFT, "ClusterQueueStopped"),
@@ -204,6 +205,17 @@ def test_a_workload_made_anew_waits_since_its_creation() -> None:
     wait.recreate(LEFT)
     reading = wait.look(LEFT + MINUTE)
     assert reading.ledger == Ledger(UID, LEFT, attempt=2, started=START)
+
+
+def test_a_workload_made_anew_is_judged_by_all_that_it_shows() -> None:
+    """Its PodsReady condition came after the wait began, and yet tells of no start."""
+    wait = started()
+    wait.recreate(LEFT)
+    wait.look(LEFT)
+    wait.workload.condition(api.PODS_READY, False, api.WAIT_FOR_START, LEFT + SECOND)
+    evicted(admitted(wait.workload, LEFT + MINUTE), LEFT + 2 * MINUTE, *READY_TIMEOUT)
+    reading = wait.look(LEFT + 3 * MINUTE)
+    assert (reading.standing, reading.ledger) == (Standing.WAITING, Ledger(UID, LEFT, attempt=2, started=START))
 
 
 def test_a_pause_in_the_second_wait_moves_it_as_in_the_first() -> None:
