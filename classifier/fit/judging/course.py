@@ -42,7 +42,8 @@ class Courses:
 
     def __init__(self, hearing: Hearing) -> None:
         self._hearing = hearing
-        self._kept: dict[Hashable, Course] = hearing.sort("courses")
+        #: None for shapes that came once: the world may be another before they come again.
+        self._kept: dict[Hashable, Course | None] = hearing.sort("courses")
 
     def run(self, key: Hashable, podsets: Sequence[Podset]) -> Found | None:
         """What the long way would find; None where nobody knows without going it."""
@@ -58,9 +59,12 @@ class Courses:
         """From a gang that went the long way, and what it spent there."""
         if found.gang.outcome not in GOOD or found.gang.tight or found.notes:
             return
+        if key not in self._kept:
+            self._kept[key] = None
+            return
         hearing = self._hearing
         hearing.budget = Budget(_ENDLESS)
-        course = self._kept.get(key) or lay(seats, found, hearing)
+        course = self._kept[key] or lay(seats, found, hearing)
         if course is not None and course.learn([seat.podset for seat in seats], found, spent):
             self._kept[key] = course
 

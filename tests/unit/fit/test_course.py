@@ -62,16 +62,18 @@ def test_in_any_world_the_verdict_is_that_of_who_comes_first(short: list[Any]) -
         for other, steps in others(case, Random(seed)):
             obj = submitted(other)
             assert judge(obj, warm, 0, steps) == judge(obj, told(case), 0, steps), (seed, steps)
-    assert len(short) > 50
+    assert len(short) > 30
 
 
 def pair(few: int, many: int, **more: Any) -> Any:
     return gang(part("a", few, {"cpu": "1", GPU: "4"}, **more), part("b", many, {"cpu": "2", GPU: "3"}))
 
 
-def test_the_second_gang_of_its_shapes_goes_the_short_way(short: list[Any]) -> None:
+def test_the_third_gang_of_its_shapes_goes_the_short_way(short: list[Any]) -> None:
+    """Of the second is learned where it leads: most worlds are others before anybody comes again."""
     warm = gpu_world()
     assert judge(pair(1, 1), warm, 0).outcome is GROWS
+    assert judge(pair(1, 2), warm, 0).outcome is GROWS
     assert not short
     assert judge(pair(2, 1), warm, 0).outcome is GROWS
     assert len(short) == 1
@@ -79,18 +81,20 @@ def test_the_second_gang_of_its_shapes_goes_the_short_way(short: list[Any]) -> N
 
 def test_a_gang_too_large_is_proven_impossible_after_smaller_ones_fitted() -> None:
     warm = gpu_world()
-    assert judge(pair(1, 1), warm, 0).outcome is GROWS
+    for many in (1, 2):
+        assert judge(pair(1, many), warm, 0).outcome is GROWS
     found = judge(pair(5, 1), warm, 0)
     assert found == judge(pair(5, 1), gpu_world(), 0)
     assert found.denied
 
 
 def test_quota_is_asked_for_every_count(short: list[Any]) -> None:
-    tight = cluster_queue().group(["cpu", GPU], "a100-scale", quota="9")
+    tight = cluster_queue().group(["cpu", GPU], "a100-scale", quota="13")
     warm = gpu_world(tight)
-    assert judge(pair(1, 1), warm, 0).outcome is GROWS
-    found = judge(pair(2, 1), warm, 0)
-    assert found == judge(pair(2, 1), gpu_world(tight), 0)
+    for many in (1, 2):
+        assert judge(pair(1, many), warm, 0).outcome is GROWS
+    found = judge(pair(2, 2), warm, 0)
+    assert found == judge(pair(2, 2), gpu_world(tight), 0)
     assert found.outcome is Outcome.NEVER_FITS
     assert not short
 
@@ -115,6 +119,7 @@ def test_what_stands_is_told_from_what_must_grow(short: list[Any]) -> None:
 def test_a_changed_world_has_courses_of_its_own(short: list[Any]) -> None:
     world = gpu_world()
     judge(pair(1, 1), world, 0)
+    judge(pair(1, 2), world, 0)
     world.profiles = [profile().closed().mode("Enforce").pool(max_nodes=1).done()]
     found = judge(pair(2, 1), world, 0)
     assert found.denied
