@@ -32,6 +32,7 @@ from controller.remove import Remover
 from controller.settings import Settings
 from controller.steps import Key, Steps, namespace_of
 from controller.supervision import Supervision
+from controller.voids import Voids
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +104,7 @@ class Engine:
         )
         self._remover = Remover(self._writer, metrics, settings.identity)
         self._leftovers = Leftovers(client, metrics, self._touched)
+        self._voids = Voids(self._writer, metrics, self._now, settings.identity)
         self._steps = Steps(
             cache=self.cache,
             queue=self._queue,
@@ -120,6 +122,7 @@ class Engine:
             remover=self._remover,
             leftovers=self._leftovers,
             chains=Chains(client),
+            voids=self._voids,
             gap=lambda: self.election.gap,
         )
         self._reflectors = [*self.cache.needed, self.fence.policies, self.fence.bindings]
@@ -168,6 +171,7 @@ class Engine:
             self._queue.clear()
             self._deadlines.clear()
             self._figures.clear()
+            self._voids.clear()
 
     def _first_pass(self) -> None:
         """Everything is looked at once: recovery, and what has changed while somebody else led."""

@@ -83,6 +83,33 @@ def _of_cleanup(
     }
 
 
+def undone(
+    owner: Meta, resource: api.Resource, workload: Workload, writer: str, attempt: int, at: int, identity: str
+) -> dict[str, Any]:
+    """The Event that decisions on a job are undone again and again; ``writer`` as managedFields name it."""
+    stem = owner.name[:200].rstrip("-.")
+    digest = hashlib.sha256(f"{workload.uid}/undone/{attempt}".encode()).hexdigest()[:16]
+    who = f'"{writer[:128]}"' if writer else "somebody"
+    note = (
+        f"three times within an hour {who} reactivated it after Muster had ended its wait; if that is a tool, it keeps "
+        "the job waiting for ever: let it leave spec.active of Workloads alone"
+    )
+    return {
+        "apiVersion": api.EVENTS.api_version,
+        "kind": api.EVENTS.kind,
+        "metadata": {"name": f"{stem}.{digest}", "namespace": owner.namespace},
+        "eventTime": format_micro(at),
+        "reportingController": f"{api.PREFIX}controller",
+        "reportingInstance": (identity or "controller")[:128],
+        "type": "Warning",
+        "reason": api.EVENT_UNDONE,
+        "action": "EndWait",
+        "note": _cut(note),
+        "regarding": _reference(owner, resource),
+        "related": _reference(workload, api.WORKLOADS),
+    }
+
+
 def misconfigured(profile: CapacityProfile, note: str, at: int, identity: str) -> dict[str, Any]:
     """The Event on a profile that cannot work as it is set up; ``note`` says what to change, ``at`` is in ms."""
     digest = hashlib.sha256(f"{profile.uid}/{note}".encode()).hexdigest()[:16]

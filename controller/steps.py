@@ -40,6 +40,7 @@ from controller.queue import WorkQueue
 from controller.remove import Remover
 from controller.supervision import Supervision
 from controller.unseen import GapSource, Unseen
+from controller.voids import Voids
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +79,7 @@ class Steps:
         remover: Remover,
         leftovers: Leftovers,
         chains: Chains,
+        voids: Voids,
         gap: GapSource = lambda: None,
         hold: str = clock.HOLD,
     ) -> None:
@@ -97,6 +99,7 @@ class Steps:
         self._remover = remover
         self._leftovers = leftovers
         self._chains = chains
+        self._voids = voids
         self._unseen = Unseen(gap)
         self._told: dict[str, str] = {}
         self._trying = False
@@ -230,7 +233,7 @@ class Steps:
                 await self._writer.annotate_workload(facts.workload, annotations)
                 if void is not None:
                     self._metrics.voids.inc()
-                    log.info("reactivated: the decision is void", extra={"workload": key, "attempt": void.attempt})
+                    await self._voids.undone(facts, queue, void.attempt)
             case Commit():
                 await self._commit(key)
             case Mirror():
