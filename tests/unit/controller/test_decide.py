@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from classifier import api, clock
-from classifier.clock import Ledger, Marker
+from classifier.clock import Gap, Ledger, Marker
 from classifier.instant import HOUR, MINUTE, format_instant
 from classifier.names import workload_names
 from controller.cleanup import PATIENCE, CommitCleanup, Delete, Rules
@@ -456,3 +456,55 @@ def test_why_a_job_is_kept_is_handed_on() -> None:
     kept = cluster.decide().kept
     assert kept is not None
     assert "names another job" in kept
+
+
+# --- what the clock is told -----------------------------------------------------------------------------------------
+
+
+def test_a_hold_over_a_decision_that_nobody_saw_undone_ends_with_a_new_attempt() -> None:
+    cluster = committed()
+    cluster.activate(True)
+    cluster.workload.annotate(clock.HOLD, "7")
+    cluster.activate(False)  # all of it before the controller looked again
+    cluster.look()
+    assert cluster.workload.done().annotation(api.COMMITTED) is None
+    cluster.workload.annotate(clock.HOLD, None)
+    cluster.activate(True)
+    cluster.look()
+    ledger = cluster.ledger()
+    assert ledger is not None
+    assert ledger.attempt == 2
+
+
+def ran(cluster: Cluster) -> Cluster:
+    """Admitted a minute after it came, and preempted an hour after."""
+    cluster.look()
+    cluster.workload.condition(api.ADMITTED, True, at=T0 + MINUTE)
+    cluster.now = T0 + MINUTE
+    cluster.look()
+    cluster.workload.condition(api.ADMITTED, False, at=T0 + HOUR).evicted("Preempted")
+    cluster.touch(cluster.workload)
+    cluster.now = T0 + HOUR
+    return cluster
+
+
+def test_a_deadline_that_bounds_nothing_any_more_is_taken_off_both() -> None:
+    gone: Annotations = {api.ADMISSION_DEADLINE: None}
+    assert ran(Cluster()).look() == [WriteOwner(gone), WriteWorkload(gone), Rest()]
+
+
+def test_where_the_profile_says_restart_it_is_bounded_again() -> None:
+    cluster = Cluster()
+    cluster.requeue = "Restart"
+    ran(cluster).look()
+    assert cluster.ledger() == Ledger(UID, T0 + HOUR, attempt=2, started=T0 + MINUTE)
+    assert cluster.shown() == T0 + HOUR + TIMEOUT
+
+
+def test_a_gap_that_nobody_watched_is_taken_out_once() -> None:
+    cluster = waiting()
+    cluster.now = T0 + HOUR
+    cluster.unseen = Gap(T0 + MINUTE, T0 + 50 * MINUTE)
+    cluster.look()
+    assert cluster.ledger() == Ledger(UID, T0 + 49 * MINUTE)
+    assert cluster.shown() == T0 + 49 * MINUTE + TIMEOUT
