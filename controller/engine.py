@@ -128,7 +128,6 @@ class Engine:
         self._reflectors = [*self.cache.needed, self.fence.policies, self.fence.bindings]
         metrics.watch_reflectors([*self._reflectors, *self.cache.optional])
         self.cache.on_workload(self._workload_changed)
-        self.cache.on_workload(self._remover.workload_changed)
 
     @property
     def not_ready(self) -> list[str]:
@@ -221,6 +220,7 @@ class Engine:
         if self._acting:
             # What happened under another leader was counted there.
             self._figures.workload_changed(key, old, new)
+            self._remover.workload_changed(key, old, new)
         if new is None:
             self._steps.forget(key)
         elif overtaken(old, new) and not self.fence.breached:
