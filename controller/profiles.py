@@ -15,6 +15,7 @@ from classifier.fit.setup import setup_faults
 from classifier.objects import CapacityProfile, CapacityProfileStatus
 from classifier.report.pool_status import drift, pool_statuses
 from classifier.report.profiles import provisioning_ready
+from controller.bucket import TokenBucket
 from controller.cache import Cache
 from controller.events import misconfigured
 from controller.fence import Fence
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 SETTLE = 0.2
 #: Nodes and autoscalers report all the time: look at what they say at most this often, seconds.
 NEWS_SETTLE = 2.0
+#: Events a second on average, and at once; more are dropped.
+EVENTS: Final = (1.0, 25)
 #: And at least this often: what an autoscaler said grows old without a word, seconds.
 LOOK_AGAIN: Final = 60.0
 
@@ -51,6 +54,7 @@ class ProfileStatus:
         self._following = following
         self._identity = identity
         self._leading = leading
+        self._events = TokenBucket(*EVENTS)
         self._news = following.news()
         self._sources: Sources | None = None
         self._dirty = asyncio.Event()
@@ -158,7 +162,10 @@ class ProfileStatus:
             await self._tell(profile, fault)
 
     async def _tell(self, profile: CapacityProfile, fault: str) -> None:
-        """An event, once for each new text; the status says the same, so it is not tried twice."""
+        """An event, once for each new text, if there is room: the status says the same, so it is not tried twice."""
+        if not self._events.ready:
+            return
+        await self._events.take()
         event = misconfigured(profile, fault, self._client.time.now(), self._identity)
         try:
             await self._client.request("POST", api.EVENTS.path(event["metadata"]["namespace"]), body=event)

@@ -90,7 +90,8 @@ class Voids(Collector):
         event = events.undone(facts.owner, resource, facts.workload, who, attempt, now, self._identity)
         await self._bucket.take()
         try:
-            await self._writer.send("POST", api.EVENTS.path(event["metadata"]["namespace"]), event, channel=API)
+            path = api.EVENTS.path(event["metadata"]["namespace"])
+            await self._writer.send("POST", path, event, channel=API, turn=False)  # it takes no decision's turn
         except (ApiError, Unreachable) as error:
             log.debug("an event of an undone decision is dropped", extra={"cause": str(error)})
 
