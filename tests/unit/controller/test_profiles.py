@@ -175,6 +175,18 @@ async def test_a_setup_that_cannot_work_raises_condition_metric_and_one_event(
         assert len(posts) == 1
 
 
+async def test_events_that_find_no_room_are_dropped_and_the_status_says_it_all_the_same(
+    server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "EVENTS", (0.001, 1))
+    put(server, cluster_queue().group([GPU], "a100-scale", quota=0), flavor(), gpu_profile(), gpu_profile("second"))
+    async with keeping(server, tmp_path):
+        for name in ("gpu-a100-8", "second"):
+            await until(lambda: status_of(server, name).get(api.PROFILE_MISCONFIGURED) == "True")  # noqa: B023
+        posts = [call for call in server.calls if call.method == "POST"]
+        assert len(posts) == 1
+
+
 async def test_what_the_world_says_is_left_as_it_is_while_part_of_it_is_not_heard(
     server: ApiServer, tmp_path: Path
 ) -> None:
