@@ -179,7 +179,8 @@ async def test_events_that_find_no_room_are_dropped_and_the_status_says_it_all_t
     server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "EVENTS", (0.001, 1))
-    put(server, cluster_queue().group([GPU], "a100-scale", quota=0), flavor(), gpu_profile(), gpu_profile("second"))
+    put(server, cluster_queue().group([GPU], "a100-scale", quota=0), flavor(), gpu_profile())
+    put(server, profile("second").closed().mode("Enforce").pool())
     async with keeping(server, tmp_path):
         for name in ("gpu-a100-8", "second"):
             await until(lambda: status_of(server, name).get(api.PROFILE_MISCONFIGURED) == "True")  # noqa: B023
