@@ -180,9 +180,10 @@ async def test_events_that_find_no_room_are_dropped_and_the_status_says_it_all_t
 ) -> None:
     monkeypatch.setattr(module, "EVENTS", (0.001, 1))
     put(server, cluster_queue().group([GPU], "a100-scale", quota=0), flavor(), gpu_profile())
-    put(server, profile("second").closed().mode("Enforce").pool())
     async with keeping(server, tmp_path):
-        for name in ("gpu-a100-8", "second"):
+        for name in ("gpu-a100-8", "second", "third"):
+            put(server, profile(name).closed().mode("Enforce").pool())
+            # One is told of before the next is looked at.
             await until(lambda: status_of(server, name).get(api.PROFILE_MISCONFIGURED) == "True")  # noqa: B023
         posts = [call for call in server.calls if call.method == "POST"]
         assert len(posts) == 1
