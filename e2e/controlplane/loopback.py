@@ -18,6 +18,7 @@ class Subnet:
         self._prefix = prefix
         self._claim = claim
         self._next = 10
+        self._given: set[int] = set()
 
     @classmethod
     def claim(cls) -> Self:
@@ -40,9 +41,14 @@ class Subnet:
         return f"{self._prefix}.1"
 
     def free_port(self) -> int:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            probe.bind((self.address, 0))
-            return int(probe.getsockname()[1])
+        """A port of ``address`` that nobody listens on, and that was never given out before."""
+        while True:
+            with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+                probe.bind((self.address, 0))
+                port = int(probe.getsockname()[1])
+            if port not in self._given:
+                self._given.add(port)
+                return port
 
     def pod_address(self) -> str:
         """An address for one more pod; addresses come round after 240 pods."""

@@ -7,6 +7,7 @@ import pytest
 from aiohttp import web
 
 from classifier import api, fit
+from classifier.cluster.following import Following
 from classifier.cluster.reflector import Reflector
 from classifier.objects import Job
 from tests.unit.webhook.apiserver import ApiServer
@@ -32,6 +33,9 @@ def judge() -> Judge:
 def nodes_age(monkeypatch: pytest.MonkeyPatch) -> SetAge:
     """Sets for how many seconds nothing was heard about nodes; of all else, a second ago."""
 
+    # In life it is time that ages them, and a world stands no longer than they stay fresh.
+    monkeypatch.setattr(Following, "_freshness", lambda _: 0.0)
+
     def set_age(seconds: float) -> None:
         monkeypatch.setattr(Reflector, "age", lambda self: seconds if self.resource is api.NODES else 1.0)
 
@@ -49,7 +53,7 @@ def live(name: str, *, ready: bool = True, gpus: int = 8) -> Object:
 
 
 @pytest.fixture
-async def seen(ready: Webhook, apiserver: ApiServer, eventually: Eventually) -> Webhook:
+async def seen(ready: Webhook, apiserver: ApiServer, eventually: Eventually, nodes_age: SetAge) -> Webhook:
     for i in range(STANDING):
         apiserver.put(api.NODES.path(name=f"n{i}"), live(f"n{i}"))
 
