@@ -137,6 +137,22 @@ def restarts(policies: Policies) -> bool:
     return bool(said) and all(said)
 
 
+def scheduled_by(policies: Policies) -> Resolved:
+    """How long after its admission a gang's pods may lack nodes before that is told: the smallest of its profiles."""
+    found: list[Timeout] = []
+    warnings: list[str] = []
+    for profile in policies.profiles:
+        text = profile.spec.admission.scheduled_by if profile.spec.admission else None
+        if text is None:
+            continue
+        source = f"CapacityProfile/{profile.name}"
+        try:
+            found.append(Timeout(parse_duration(text), source))
+        except ValueError as error:
+            warnings.append(f"{source}: spec.admission.scheduledBy: {error}; ignored")
+    return Resolved(min(found, default=None), tuple(warnings))
+
+
 def ttl_of(policies: Policies, minimum: int) -> ResolvedTtl:
     """When a job is deleted after its wait was ended: LocalQueue, ClusterQueue, profiles, Namespace; no default.
 

@@ -38,6 +38,7 @@ class AdmissionPolicySpec(Obj):
     requeue: str | None = None
     ttl_after_timeout: str | None = None
     count_on_pods: bool | None = None
+    scheduled_by: str | None = None
 
 
 class WorkloadLabel(Obj):

@@ -1,8 +1,9 @@
 """The last two phases: the pods get nodes, the job runs."""
 
 from classifier import api
-from classifier.instant import instant_or_none
+from classifier.instant import format_duration, instant_or_none
 from classifier.objects import Pod
+from classifier.policy import scheduled_by
 from classifier.report.capacity import other_checks
 from classifier.report.phase import NOTHING, RUNNING, SCHEDULING, Phase, State, age, joined
 from classifier.report.picture import Picture
@@ -73,7 +74,19 @@ def scheduling(picture: Picture, now: int) -> Phase:
             f"{'admitted' if admitted else 'submitted'}{ago}",
             _why_unplaced(unplaced) if unplaced is not None else _not_created(picture, total - len(pods)),
         )
+    late = _beyond_limit(picture, since, now) if admitted is not None else ""
+    text = joined(text, late) if late else text
     return Phase(SCHEDULING, State.ACTIVE, text, since)
+
+
+def _beyond_limit(picture: Picture, since: int | None, now: int) -> str:
+    """That no node, or no pod, has come for longer than a profile lets a gang be admitted without."""
+    limit = scheduled_by(picture.policies).timeout
+    pods = current_pods(picture)
+    short = not pods or len(scheduled_pods(picture)) < len(pods)
+    if limit is None or since is None or now < since + limit.millis or not short or not picture.may_read(api.PODS):
+        return ""
+    return f"longer than {format_duration(limit.millis)} ({limit.source})"
 
 
 def _scheduled_at(pod: Pod) -> int | None:

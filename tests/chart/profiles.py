@@ -34,6 +34,7 @@ FULL: Final[dict[str, Any]] = {
             "maxTimeout": "4h",
             "requeue": "None",
             "ttlAfterTimeout": "1h",
+            "scheduledBy": "10m",
             "countOnPods": True,
         },
         "topology": {

@@ -13,6 +13,7 @@ from tests.unit.report.builders import (
     node,
     observe,
     pod,
+    profile,
     request,
     workload,
 )
@@ -145,6 +146,35 @@ CASES = [
                 "1/2; admitted 10s ago; pod train-1: 0/2 nodes are available: 1 Insufficient nvidia.com/gpu",
             )
         },
+    ),
+    Case(
+        "a pod has no node for longer than the profile allows",
+        70,
+        admitted(
+            STARTED,
+            ready=2,
+            pods=(pod("train-0", on="gpu-0"), pod("train-1")),
+            profiles=(profile(admission={"scheduledBy": "10s"}),),
+        ),
+        Result.WAITING,
+        {
+            P: (
+                "active",
+                "1/2; admitted 10s ago; pod train-1 has no node yet; longer than 10s (CapacityProfile/gpu-a100-8)",
+            )
+        },
+    ),
+    Case(
+        "a pod has no node, and the profile allows it for a while",
+        70,
+        admitted(
+            STARTED,
+            ready=2,
+            pods=(pod("train-0", on="gpu-0"), pod("train-1")),
+            profiles=(profile(admission={"scheduledBy": "11s"}),),
+        ),
+        Result.WAITING,
+        {P: ("active", "1/2; admitted 10s ago; pod train-1 has no node yet")},
     ),
     Case(
         "running",

@@ -203,6 +203,11 @@ properties:
   ttlAfterTimeout:
     description: How long after its timeout a job is deleted. Absent, nothing is ever deleted.
     {{- include "muster.crd.duration" . | nindent 4 }}
+  scheduledBy:
+    description: >-
+      How long after its admission a gang's pods may be without nodes before that is told, by an event and a metric. It is
+      only reported, nothing is ended. Absent, nobody looks.
+    {{- include "muster.crd.duration" . | nindent 4 }}
   countOnPods:
     description: >-
       Whether the webhook counts how often a job is started, on the job and on its pod templates, so that pods carry
