@@ -32,6 +32,7 @@ from controller.remove import Remover
 from controller.settings import Settings
 from controller.steps import Key, Steps, namespace_of
 from controller.supervision import Supervision
+from controller.unscheduled import Unscheduled
 from controller.voids import Voids
 
 log = logging.getLogger(__name__)
@@ -92,6 +93,7 @@ class Engine:
             client, self.cache, self.fence, metrics, self.following, settings.identity, self._leading
         )
         self._preflight = Preflight(client, self.cache, self.following, metrics, settings.identity, self._leading)
+        self._unscheduled = Unscheduled(client, self.cache, metrics, settings.identity, self._leading)
         self._figures = Figures(self.cache, metrics, self._now)
         self._supervision = Supervision(
             client,
@@ -161,6 +163,7 @@ class Engine:
                 self._profiles.changed()
                 tasks.create_task(self._profiles.run(), name="profiles")
                 tasks.create_task(self._preflight.run(), name="preflight")
+                tasks.create_task(self._unscheduled.run(), name="unscheduled")
                 tasks.create_task(self._deadlines.run(), name="deadlines")
                 for number in range(self._settings.workers):
                     tasks.create_task(self._queue.work(self._steps.handle), name=f"worker {number}")
@@ -176,6 +179,7 @@ class Engine:
         """Everything is looked at once: recovery, and what has changed while somebody else led."""
         for key in self.cache.workloads.objects:
             self._preflight.touch(key)
+            self._unscheduled.touch(key)
         self._earliest_first(self.cache.workloads.objects)
         for owner in self.cache.mirrored():
             self._queue.add(owner)
@@ -187,6 +191,7 @@ class Engine:
         if self._acting:
             self._queue.add(key)
             self._preflight.touch(key)
+            self._unscheduled.touch(key)
 
     def _add(self, key: Key) -> None:
         if self._acting:

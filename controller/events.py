@@ -136,9 +136,26 @@ def judged(workload: Workload, never: bool, line: str, turn: int, at: int, ident
     ``turn`` counts the changes told of before; without it a verdict that comes back would not be told again. ``at`` in
     ms.
     """
+    digest = hashlib.sha256(f"{workload.uid}/{turn}/{line}".encode()).hexdigest()[:16]
+    event = _on_job(workload, digest, line, at, identity)
+    return event | {
+        "type": "Warning" if never else "Normal",
+        "reason": api.EVENT_NEVER_FITS if never else api.EVENT_FITS,
+        "action": "JudgeWait",
+    }
+
+
+def unscheduled(workload: Workload, since: int, line: str, at: int, identity: str) -> dict[str, Any]:
+    """The Event that a gang which was admitted at ``since`` has pods without nodes; once an admission. Both in ms."""
+    digest = hashlib.sha256(f"{workload.uid}/unscheduled/{since}".encode()).hexdigest()[:16]
+    event = _on_job(workload, digest, line, at, identity)
+    return event | {"type": "Warning", "reason": api.EVENT_UNSCHEDULED, "action": "LookForNodes"}
+
+
+def _on_job(workload: Workload, digest: str, note: str, at: int, identity: str) -> dict[str, Any]:
+    """What is common to Events on the job of a Workload, or on itself where no job controls it."""
     owner = workload.controller
     stem = (owner.name if owner else workload.name)[:200].rstrip("-.")
-    digest = hashlib.sha256(f"{workload.uid}/{turn}/{line}".encode()).hexdigest()[:16]
     itself = _reference(workload, api.WORKLOADS)
     return {
         "apiVersion": api.EVENTS.api_version,
@@ -147,10 +164,7 @@ def judged(workload: Workload, never: bool, line: str, turn: int, at: int, ident
         "eventTime": format_micro(at),
         "reportingController": f"{api.PREFIX}controller",
         "reportingInstance": (identity or "controller")[:128],
-        "type": "Warning" if never else "Normal",
-        "reason": api.EVENT_NEVER_FITS if never else api.EVENT_FITS,
-        "action": "JudgeWait",
-        "note": _cut(line),
+        "note": _cut(note),
         "regarding": itself
         if owner is None
         else {

@@ -42,6 +42,12 @@ class Metrics:
             ["cluster_queue"],
             registry=registry,
         )
+        self.unscheduled = Gauge(
+            "muster_unscheduled_workloads",
+            "Admitted Workloads with pods that have had no node for longer than a profile allows.",
+            ["cluster_queue"],
+            registry=registry,
+        )
         self.untold = Counter(
             "muster_untold_verdicts",
             "Changes of verdict that got no event, for there were too many.",
@@ -121,6 +127,7 @@ class Metrics:
         self.overdue.labels(cluster_queue)
         self.leftovers.labels(cluster_queue)
         self.never_fits.labels(cluster_queue)
+        self.unscheduled.labels(cluster_queue)
 
     def watch_reflectors(self, reflectors: Iterable[Reflector[Any]]) -> None:
         self.registry.register(_Reflectors(reflectors))
