@@ -30,7 +30,7 @@ lint: $(STAMP) ## ruff, mypy --strict, the layer contracts
 test: lint ## lint, unit tests, then the scenarios on a real control plane
 	@$(BIN)/python -m e2e.controlplane build $(PROGRAMS)
 	$(BIN)/pytest tests -n auto $(PYTEST_ARGS)
-	$(BIN)/pytest e2e $(PYTEST_ARGS)
+	$(BIN)/pytest e2e -n 2 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
 
 bench: $(STAMP) ## measure what the design bounds, beside what it is compared with (BENCHES="classification ...")
 	@$(BIN)/python -m tests.bench $(BENCHES)
@@ -44,9 +44,14 @@ fuzz: $(STAMP) ## 100,000 object graphs, 200,000 small worlds, 1,000,000 odd rev
 	@$(BIN)/python -m tests.soundness --count $(WORLDS) $(FUZZ_ARGS)
 	@$(BIN)/python -m tests.fuzz reviews --count $(REVIEWS) $(FUZZ_ARGS)
 
-# Every state of larger worlds than the tests visit, and random histories; CHAOS_ARGS="--seed N" repeats a run.
+# Every state of larger worlds than the tests visit, random histories (CHAOS_ARGS="--seed N" repeats them), and bad
+# weather on the real API server; MUSTER_CHAOS_SEED repeats that.
 HISTORIES ?= 100000
-chaos: $(STAMP) ## every interleaving within a larger bound, and 100,000 random histories (HISTORIES=; an hour)
+ROUNDS ?= 10
+WORKLOADS ?= 200
+chaos: $(STAMP) ## every interleaving within a larger bound, 100,000 random histories, 10 rounds of 200 Workloads (hours)
+	@$(BIN)/python -m e2e.controlplane build $(PROGRAMS)
+	MUSTER_CHAOS_ROUNDS=$(ROUNDS) MUSTER_CHAOS_WORKLOADS=$(WORKLOADS) $(BIN)/pytest e2e/test_chaos_rounds.py
 	@$(BIN)/python -m tests.exploration --histories $(HISTORIES) $(CHAOS_ARGS)
 
 clean: ## remove what these targets made here (the built control plane stays in its cache)

@@ -1,7 +1,7 @@
 """One cluster for a whole run, one namespace and one set of queues for each test.
 
-A second one has every kind of job, and the operators that run here; the tests that use it come last. Two processes
-(``-n 2 --dist loadgroup``) share out the clusters, never the tests of one.
+A second one has every kind of job, and the operators that run here; in a third one Kueue is behind a proxy. Two
+processes (``-n 2 --dist loadscope --no-loadscope-reorder``) share out the clusters, never the tests of one.
 
 All async tests and fixtures here share one event loop, the session's: the cluster's connections belong to it. A fixture
 of a scenario therefore says ``@pytest_asyncio.fixture(loop_scope="session")``.
@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import pytest
 import pytest_asyncio
+from xdist.scheduler import LoadScopeScheduling
 
 from classifier import api
 from classifier.cluster.client import Client
@@ -43,48 +44,98 @@ SHOWN: Final = ("muster-controller", "muster-webhook", "kueue")
 FIRST_START: Final = 1800
 #: The second cluster's fixtures, in the order in which they are wanted.
 LAST: Final = ("every_kind", "muster_of_every_kind")
+#: By file, the cluster it stands on; a file that is not here starts its own. Checked at collection.
+GROUNDS: Final = {
+    **dict.fromkeys(
+        (
+            "test_autoscaler",
+            "test_cli",
+            "test_controlplane",
+            "test_deadline",
+            "test_election",
+            "test_explain",
+            "test_fence_policy",
+            "test_preflight_live",
+            "test_profile_crd",
+            "test_profile_status",
+            "test_protection_life",
+            "test_quantities",
+            "test_races",
+            "test_requeue",
+            "test_scheduled_by",
+            "test_storm",
+            "test_webhook",
+            "test_webhook_life",
+        ),
+        "shared",
+    ),
+    **dict.fromkeys(
+        (
+            "test_cleanup",
+            "test_deadline_kinds",
+            "test_evidence",
+            "test_kinds",
+            "test_protection",
+            "test_trainjob_life",
+            "test_webhook_kinds",
+        ),
+        "every_kind",
+    ),
+    **dict.fromkeys(("test_chaos_rounds", "test_faults", "test_race_matrix"), "arena"),
+}
 
 _CLUSTERS: Final = pytest.StashKey[list[Cluster]]()
 _numbers: Final = itertools.count(1)
 
 
 def _ground(item: pytest.Item) -> str:
-    """What a scenario stands on: with ``--dist loadgroup`` those on one cluster stay together in one process."""
+    """The cluster a scenario stands on; "" where its file starts its own."""
     names = getattr(item, "fixturenames", ())
     if any(name in names for name in LAST):
         return "every_kind"
     if "arena" in names:
         return "arena"
-    if "own_cluster" in names:
-        return f"{item.path.stem}-own"
-    return "shared" if "cluster" in names else item.path.stem
+    return "shared" if "cluster" in names else ""
+
+
+class ByGround(LoadScopeScheduling):  # type: ignore[misc]  # without types
+    """Shares the clusters out among the processes, never the tests of one: see :data:`GROUNDS`."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        stem = Path(nodeid.partition("::")[0]).stem
+        return GROUNDS.get(stem, stem)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGround:
+    return ByGround(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every scenario runs in the session's event loop, together with those on the same ground.
+    """Every scenario runs in the session's event loop, those on one cluster one after the other.
 
-    Files that use the second cluster come last, so that it is there no longer than it must, and without Muster first.
+    Files that use the second cluster want it without Muster first.
     """
     ranks: dict[Path, int] = {}
-    for item in items:
-        rank = sum(name in getattr(item, "fixturenames", ()) for name in LAST)
-        ranks[item.path] = max(rank, ranks.get(item.path, 0))
-    items.sort(key=lambda item: ranks[item.path])
-    for item in items:
-        if HERE not in item.path.parents:
-            continue
+    mine = [item for item in items if HERE in item.path.parents]
+    for item in mine:
         item.add_marker(pytest.mark.e2e)
         if pytest_asyncio.is_async_test(item):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-        item.add_marker(pytest.mark.xdist_group(_ground(item)))
+        ground, told = _ground(item), GROUNDS.get(item.path.stem, "")
+        if ground and ground != told:
+            raise pytest.UsageError(f"{item.path.name} stands on the cluster {ground!r}: say so in GROUNDS, {__file__}")
+        rank = sum(name in getattr(item, "fixturenames", ()) for name in LAST)
+        ranks[item.path] = max(rank, ranks.get(item.path, 0))
+    order = ["shared", "every_kind", "arena", ""]
+    items.sort(key=lambda item: (order.index(GROUNDS.get(item.path.stem, "")), ranks.get(item.path, 0)))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Only the first scenario on each ground waits for a start, or the build: of those that are left to run."""
     started: set[str] = set()
     for item in session.items:
-        ground = _ground(item)
+        ground = _ground(item) or item.path.stem
         if HERE in item.path.parents and ground not in started and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(FIRST_START))
         started.add(ground)
