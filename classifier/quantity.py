@@ -51,7 +51,8 @@ def units(quantity: Quantity) -> int:
 
 def amount(resource: str, quantity: Quantity) -> int:
     """What kube-scheduler and Kueue count of ``resource``: milli-units of cpu, whole units of anything else."""
-    return _amount(resource, _text(quantity))
+    # Names are as long as their author likes, and but for cpu's all are counted alike: none is kept.
+    return _amount("cpu" if resource == "cpu" else "", _text(quantity))
 
 
 def amount_of(resource: str, nanos: int) -> int:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kubernetes.utils.quantity import parse_quantity
 
+from classifier import quantity
 from classifier.objects.meta import Quantity
 from classifier.quantity import (
     MAX_INT64,
@@ -144,6 +145,12 @@ def test_writes_an_amount_as_the_api_server_would(resource: str, value: int, tex
 )
 def test_tells_device_resources_from_native_ones(resource: str, extended: bool) -> None:
     assert is_extended(resource) is extended
+
+
+def test_no_name_of_a_resource_is_kept() -> None:
+    before = quantity._amount.cache_info().currsize
+    assert {amount(f"example.com/{turn}", "1234567k") for turn in range(50)} == {1_234_567_000}
+    assert quantity._amount.cache_info().currsize <= before + 1
 
 
 numbers = st.decimals(min_value=0, max_value=10**9, places=3, allow_nan=False)

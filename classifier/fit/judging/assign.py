@@ -28,6 +28,8 @@ from classifier.fit.verdict import Outcome
 MOST_ASSIGNMENTS: Final = 64
 #: What tells podsets of one shape apart.
 _SIZE: Final = attrgetter("name", "count", "min_count", "least")
+#: Bytes that a template may well have which is like no other: nobody knows how many.
+_SHAPELESS: Final = 1 << 20
 
 
 def assign(podsets: Sequence[Podset], hearing: Hearing, steps: int) -> Found:
@@ -38,6 +40,7 @@ def assign(podsets: Sequence[Podset], hearing: Hearing, steps: int) -> Found:
     kept: dict[Hashable, Found] = hearing.sort("gangs")
     found = kept.get(key)
     if found is None:
+        hearing.kept.weigh(sum(map(_weight, podsets, shapes)))
         courses = Courses(hearing)
         found = courses.run(shaped, podsets)
         if found is None:
@@ -46,6 +49,12 @@ def assign(podsets: Sequence[Podset], hearing: Hearing, steps: int) -> Found:
             courses.learn(shaped, seats, found, steps - hearing.budget.left)
         kept[key] = found
     return found
+
+
+def _weight(podset: Podset, shape: object) -> int:
+    """Bytes of its own words that are kept with what is found."""
+    words = podset.name if podset.topology is None else (podset.name, podset.topology)
+    return len(str(words)) + (len(shape) if isinstance(shape, bytes) else _SHAPELESS)
 
 
 def _assign(seats: Sequence[Seat], hearing: Hearing, steps: int) -> Found:

@@ -66,7 +66,7 @@ class _OfQueue:
 class Hearing:
     def __init__(self, queue: ClusterQueue, world: World, now: int, budget: Budget, kept: Kept) -> None:
         """``kept``: what is known of this state of the world."""
-        self.queue, self.world, self.now, self.budget = queue, world, now, budget
+        self.queue, self.world, self.now, self.budget, self.kept = queue, world, now, budget, kept
         queues: dict[str, _OfQueue] = kept.of("queues")
         known = queues.get(queue.name)
         if known is None or known.queue is not queue:

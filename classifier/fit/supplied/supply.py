@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _KEPT: Final = 1 << 14
 #: Judgements after which they are counted: each adds a few dozen at most.
 _COUNTED: Final = 64
+#: Bytes of what gangs say of themselves that are held on to with the answers about them; in memory they are four times
+#: as long. Most say a few hundred, but an author may write megabytes into a selector, and be refused only later.
+_HEAVIEST: Final = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +61,26 @@ class Kept:
     def __init__(self) -> None:
         self._sorts: dict[Hashable, dict[Any, Any]] = {}
         self._judged = 0
+        self._weight = 0
 
     def of(self, sort: Hashable) -> dict[Any, Any]:
         """The answers of one sort."""
         return self._sorts.setdefault(sort, {})
 
+    def weigh(self, size: int) -> None:
+        """Answers hold on to so many bytes of a gang's own words."""
+        self._weight += size
+
+    def forget(self) -> None:
+        """At once: they hold on to each other, and would wait for the garbage collector."""
+        for answers in self._sorts.values():
+            answers.clear()
+
     def full(self) -> bool:
-        """To be asked once a judgement: whether there are more than should be kept."""
+        """To be asked once a judgement: whether there are more, or longer ones, than should be kept."""
         self._judged += 1
-        return self._judged % _COUNTED == 0 and sum(map(len, self._sorts.values())) > _KEPT
+        many = self._judged % _COUNTED == 0 and sum(map(len, self._sorts.values())) > _KEPT
+        return many or self._weight > _HEAVIEST
 
 
 @dataclass(slots=True)
@@ -107,6 +121,7 @@ class Supply:
             self._version = version
             self._exchange(world)
         elif self._kept.full():
+            self._kept.forget()
             self._kept = Kept()
         return self._kept
 
@@ -142,6 +157,7 @@ class Supply:
         if self._sources is None or not self._sources.current(world):
             self._sources = Sources(world)
         self._nodes.follow(world.nodes)
+        self._kept.forget()
         self._backings, self._kept = {}, Kept()
 
     def _work_out(self, flavor: ResourceFlavor, world: World, now: int) -> Backing:

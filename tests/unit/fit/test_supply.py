@@ -1,5 +1,7 @@
 """What is worked out once for a world: never older than the world, and the same as if it were worked out each time."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -211,6 +213,31 @@ def test_what_is_kept_of_many_shapes_has_a_bound(monkeypatch: pytest.MonkeyPatch
         judge(gang(part("a", 1, {"cpu": f"{turn}m"}), part("b", 1, {GPU: "1"})), world, 0)
         most = max(most, sum(map(len, world.at(0)._sorts.values())))
     assert most < 200
+
+
+def test_what_is_kept_of_long_words_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has looked yet at what the mutating review is asked about: a selector may have megabytes."""
+    monkeypatch.setattr("classifier.fit.supplied.supply._HEAVIEST", 10_000)
+    world = gpu_world()
+    most = 0
+    for turn in range(20):
+        judge(job().queue("gpu").gpus(1).pod_spec(nodeSelector={"key": f"{turn}" + 3000 * "x"}).done(), world, 0)
+        most = max(most, len(world.supply._kept.of(("readings", "gpu-a100"))))
+    assert most == 4
+
+
+def test_what_is_forgotten_is_gone_at_once() -> None:
+    """Megabytes may be in it, and a garbage collector counts objects."""
+    world = gpu_world()
+    gpus(1, world)
+    kept = weakref.ref(world.supply._kept)
+    gc.disable()
+    try:
+        world.nodes = []
+        gpus(1, world)
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 def test_gangs_that_differ_in_nothing_placement_reads_are_kept_once() -> None:
