@@ -15,6 +15,7 @@ from classifier import api, clock
 from classifier.cluster.client import JSON, MERGE_PATCH, ApiError, Client, Unreachable
 from classifier.cluster.reflector import Reflector
 from classifier.instant import format_instant
+from classifier.names import names_object
 from classifier.objects import Meta, Workload
 from classifier.report.message import timed_out_message
 from classifier.scope import GroupKind
@@ -164,7 +165,9 @@ class Writer:
         """The decisions on Workloads of an owner as the server has them, as a mirror names them: the look before one
         is taken off."""
         namespace, name = owned.owner.namespace, workload_name(owned)
-        if name is not None:
+        if name is not None and not names_object(name):
+            workloads: list[Workload] = []  # anything may stand in an annotation, and no path is made of it
+        elif name is not None:
             found = await self._get(api.WORKLOADS.path(namespace, name), Workload)
             workloads = [] if found is None else [found]
         else:
@@ -195,8 +198,8 @@ class Writer:
     async def read_owner(self, kind: GroupKind, namespace: str, name: str) -> None:
         """Take the owner in as it is now, like a watch copy; not what the watch would never tell of."""
         reflector = self._owners[kind]
-        if reflector.refused is not None:
-            return
+        if reflector.refused is not None or not names_object(name):
+            return  # an owner reference may name anything: no path is made of it
         try:
             body = await self.send("GET", reflector.path(name, namespace), channel=API)
         except ApiError as error:

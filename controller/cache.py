@@ -167,9 +167,12 @@ class Cache:
             await reflector.wait_answered()
 
     def lost(self, kind: GroupKind) -> str | None:
-        """Why the copies of owners of a kind may be old; None if they are followed, or there are none."""
+        """Why the copies of owners of a kind may be old; None if they are followed, or there are none.
+
+        A kind of which there are some is not taken for uninstalled at once: an API server that starts may say 404, too.
+        """
         reflector = self.owners[kind]
-        if reflector.trouble and reflector.refused != 404:
+        if reflector.trouble and (reflector.refused != 404 or reflector.objects):
             return f"{reflector.resource.plural} cannot be followed: {reflector.trouble}"
         return None
 

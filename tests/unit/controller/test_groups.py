@@ -230,6 +230,21 @@ async def test_a_workload_that_nobody_owns_is_let_alone_otherwise(cluster: Clust
     assert path not in {call.path for call in cluster.writes}
 
 
+async def test_no_name_that_people_write_leads_to_another_path(cluster: Cluster, start: Any) -> None:
+    """Nobody checks what an owner reference names, nor an annotation: they must not choose what is read for them."""
+    elsewhere = "../../../../../../api/v1/namespaces/kube-system/secrets/token"
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": elsewhere, "uid": "uid-of-none", "controller": True}
+    cluster.put(WORKLOAD, workload().metadata(ownerReferences=[owner]).raw())
+    mirrored = pod("lone", "").annotate(GROUP, elsewhere).annotate(api.ADMISSION_OUTCOME_OF, "uid-of-none/1")
+    cluster.put(at("lone"), mirrored.raw())
+    waiting(cluster, "p-0")
+    async with start() as controller:
+        await controller.until(lambda: mirrors(cluster, "p-0") == {"uid-of-gang/1"})
+        await controller.until(lambda: api.ADMISSION_OUTCOME_OF not in cluster.annotations(at("lone")))
+        await controller.until(lambda: controller.engine._queue.idle)
+    assert not [call for call in cluster.calls if "/secrets" in call.path]
+
+
 # --- kinds that come and go -----------------------------------------------------------------------------------------
 
 RAY = api.RAY_JOBS.path("team", "ray")
@@ -272,6 +287,21 @@ async def test_a_kind_that_cannot_be_followed_stops_the_commits_of_that_kind_alo
         assert api.COMMITTED not in cluster.annotations(RAY_WORKLOAD)
         cluster.fault = None
         await controller.until(lambda: api.ADMISSION_OUTCOME_OF in cluster.annotations(RAY))
+
+
+async def test_a_kind_that_is_there_and_is_answered_404_stops_the_commits_of_that_kind(
+    cluster: Cluster, start: Any
+) -> None:
+    """As by an API server that has only just started: who has asked for more time since is not seen."""
+    ray(cluster)
+    async with start() as controller:
+        await controller.until(lambda: bool(controller.engine.cache.owners["ray.io", "RayJob"].objects))
+        cluster.refusals["rayjobs"] = 404
+        cluster.compact()
+        cluster.cut_watches(which="rayjobs")
+        await controller.until(lambda: controller.engine.cache.owners["ray.io", "RayJob"].refused == 404)
+        assert "rayjobs" in (controller.engine.cache.lost(("ray.io", "RayJob")) or "")
+        assert controller.engine.cache.lost(("jobset.x-k8s.io", "JobSet")) is None
 
 
 @pytest.mark.parametrize("spec", [{"managedBy": "kueue.x-k8s.io/multikueue"}, {"managedBy": "example.com/other"}])
