@@ -173,6 +173,7 @@ class Engine:
             self._queue.clear()
             self._deadlines.clear()
             self._figures.clear()
+            self._leftovers.clear()
             self._voids.clear()
 
     def _first_pass(self) -> None:
@@ -213,7 +214,10 @@ class Engine:
         now = self._now()
         passed: list[tuple[int, str]] = []
         for key in keys:
-            at = shown_deadline(self.cache.workloads.objects[key])
+            workload = self.cache.workloads.objects.get(key)
+            if workload is None:
+                continue  # a list has just taken it out, and tells of it in a moment
+            at = shown_deadline(workload)
             if at is not None and at <= now:
                 passed.append((at, key))
             else:

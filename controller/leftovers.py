@@ -56,6 +56,10 @@ class Leftovers:
     def forget(self, key: str) -> None:
         self._tally.set(key, None)
 
+    def clear(self) -> None:
+        """Count none any more: whoever leads next does."""
+        self._tally.clear()
+
     def _changed(self, key: str, old: ProvisioningRequest | None, new: ProvisioningRequest | None) -> None:
         before, after = _buyer(old), _buyer(new)
         if before == after:

@@ -284,8 +284,15 @@ async def test_a_request_that_stays_behind_is_told_and_counted_until_it_goes(clu
     owner = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "name": NAME, "uid": UID, "controller": True}
     cluster.put(path, request.label(api.MANAGED, "true").metadata(ownerReferences=[owner]).raw())
     gauge = ("muster_leftover_workloads", {"cluster_queue": "gpu-a100"})
-    async with start() as controller:
+    async with start("--retry-period=20ms") as controller:
         await controller.until(lambda: f"ProvisioningRequest {NAME}-capacity-1" in message(cluster))
+        await controller.until(lambda: controller.value(gauge[0], **gauge[1]) == 1)
+        # Of two replicas one says so: this one leads no more, and would not see it go.
+        lease = api.LEASES.path("muster-system", "muster-controller")
+        spec = {"holderIdentity": "other", "leaseDurationSeconds": 15, "renewTime": "2026-11-29T10:00:00.000000Z"}
+        cluster.put(lease, {"metadata": {"name": "muster-controller"}, "spec": spec})
+        await controller.until(lambda: controller.value(gauge[0], **gauge[1]) == 0)
+        cluster.put(lease, {"metadata": {"name": "muster-controller"}, "spec": {}})
         await controller.until(lambda: controller.value(gauge[0], **gauge[1]) == 1)
         cluster.remove(path)
         await controller.until(lambda: "ProvisioningRequest" not in message(cluster))

@@ -19,11 +19,13 @@ from tests.unit.controller.inmemory import (
     BINDING,
     EVENTS,
     JOB,
+    POLICY,
     UID,
     WORKLOAD,
     Cluster,
     Controller,
     committing,
+    fence,
     now,
     overdue,
 )
@@ -82,6 +84,26 @@ async def test_a_fence_that_goes_while_a_commit_waits_for_its_turn_stops_it(
         token.set()
         await controller.until(lambda: controller.engine._queue.idle)
     assert not ended(cluster)
+
+
+async def test_what_is_overdue_and_was_just_found_gone_is_not_looked_at_again(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list has taken it out and has not told of it yet when the fence changes."""
+    due_in(cluster, 1000)
+    async with start() as controller:
+        token = await waits_for_its_turn(cluster, controller, monkeypatch)
+        telling = controller.engine.cache.workloads._store.replace({}, str(cluster.version))
+        next(telling)
+        cluster.remove(POLICY)
+        await controller.until(lambda: controller.value("muster_fence_in_force") == 0)
+        assert list(telling) == []
+        assert controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 0
+        token.set()
+        await controller.until(lambda: controller.engine._queue.idle)
+        fence(cluster)
+        await in_force(controller)
+    assert not any(map(committing, cluster.calls))
 
 
 async def test_a_queue_that_stops_while_a_commit_waits_for_its_turn_stops_it(
