@@ -87,6 +87,7 @@ def test_samples_are_accepted(schema: dict[str, Any], changes: dict[str, Any]) -
         {"admission.requeue": "Always"},
         {"admission.timeout": "30 minutes"},
         {"admission.timeout": 30},
+        {"admission.scheduledBy": "soon"},
         {"admission.timeout": ""},
         {"pools.0.name": Absent},
         {"pools.0.maxNodes": -1},
