@@ -33,7 +33,7 @@ TEST_VALUES: Final[Mapping[str, Any]] = {
     # One controller: most scenarios ask the only one how it does. Those of the election have two.
     "controller": {
         "replicas": 1,
-        "leaderElection": {"leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "250ms"},
+        "leaderElection": {"leaseDuration": "5s", "renewDeadline": "4s", "retryPeriod": "250ms"},
         "fenceSettle": "1s",
         "recoveryGrace": "2s",
         "outageAfter": "2s",
