@@ -58,6 +58,10 @@ def namespace_of(key: Key) -> str:
     return (key.key if isinstance(key, OwnerKey) else key).partition("/")[0]
 
 
+class _Outdated(Exception):
+    """The server knows more of a Workload than its copy here: to be looked at again, each time later."""
+
+
 class Steps:
     """``handle`` is the work of one worker of the queue on one key; it never raises."""
 
@@ -124,6 +128,8 @@ class Steps:
         except NotLeading as error:
             # Its work is about to be cancelled; whoever leads next begins with everything.
             log.debug("not sent: this replica leads no more", extra={"key": str(key), "write": str(error)})
+        except _Outdated:
+            self._queue.retry(key)
         except ApiError as error:
             await self._failed(key, error)
         except Unreachable as error:
@@ -352,7 +358,5 @@ class Steps:
             return
         found = await self._writer.live_decisions(owned)
         if any(of in found and of not in live for of in dead):
-            # Our copy of the Workload is the old one.
-            self._queue.retry(key)
-            return
+            raise _Outdated
         await self._writer.unmirror(owned, live)

@@ -198,8 +198,9 @@ async def test_a_mirror_is_not_taken_off_on_the_word_of_an_old_copy(cluster: Clu
         }
         looks = sum(looking(call) for call in cluster.calls)
         cluster.edit(JOB, lambda obj: obj["metadata"]["annotations"].update(mirror))
-        # It looks, keeps its hands off, and looks again later.
+        # It looks, keeps its hands off, and looks again, each time later.
         await controller.until(lambda: sum(looking(call) for call in cluster.calls) > looks + 2)
+        await controller.until(lambda: max(controller.engine._queue._failures.values(), default=0) > 2)
         assert cluster.mirrored
 
 
