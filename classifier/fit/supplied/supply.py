@@ -102,8 +102,8 @@ class Supply:
         self._sources: Sources | None = None
         self._footings: dict[str, _Footing] = {}
         self._backings: dict[str, Backing] = {}
-        #: Facts that are a bound as long as they are fresh, and whether they were.
-        self._timed: list[tuple[PoolFacts, bool]] = []
+        #: By flavor, where there are any: facts that are a bound as long as they are fresh, and whether they were.
+        self._timed: dict[str, list[tuple[PoolFacts, bool]]] = {}
         self._kept = Kept()
         self._tree_of: tuple[object, ...] = ()
         self._tree = QuotaTree({}, {})
@@ -115,8 +115,8 @@ class Supply:
     def follow(self, world: World, now: int) -> Kept:
         """From now on this is the world that is asked about; what is kept about it. ``now`` in ms."""
         version = world.version
-        if any(fact.fresh(now) is not was for fact, was in self._timed):
-            self._footings, self._timed, self._version = {}, [], ()
+        if self._timed and any(fact.fresh(now) is not was for some in self._timed.values() for fact, was in some):
+            self._footings, self._timed, self._version = {}, {}, ()
         if not _all_the_same(version, self._version):
             self._version = version
             self._exchange(world)
@@ -173,21 +173,22 @@ class Supply:
             return footing.backing
         varying = frozenset(topology.levels if topology else ())
         pools = [
-            declared_pool(profile, pool, labels, seen, self._told(pool, now), varying=varying, now=now)
+            declared_pool(profile, pool, labels, seen, self._told(pool), varying=varying, now=now)
             for (profile, pool), seen in zip(declared, shown, strict=True)
         ]
         members = {id(pool.lives): pool.lives for pool in pools}  # pools of the same labels share one list
         known = {live.name for lives in members.values() for live in lives}
         strays = by_kind(live for live in carrying if live.name not in known)
         backing = Backing(profiles, pools, strays, next(iter(faults(flavor, profiles)), None))
+        bounds = [fact for _, pool in declared if pool.max_nodes is None for fact in self._told(pool) if fact.binds]
+        self._timed.pop(flavor.name, None)
+        if bounds:
+            self._timed[flavor.name] = [(fact, fact.fresh(now)) for fact in bounds]
         self._footings[flavor.name] = _Footing(rests_on, backing)
         return backing
 
-    def _told(self, pool: DeclaredPool, now: int) -> tuple[PoolFacts, ...]:
-        facts = self._sources.of(pool) if self._sources is not None else ()
-        if pool.max_nodes is None:
-            self._timed += [(fact, fact.fresh(now)) for fact in facts if fact.binds]
-        return facts
+    def _told(self, pool: DeclaredPool) -> tuple[PoolFacts, ...]:
+        return self._sources.of(pool) if self._sources is not None else ()
 
 
 def _all_the_same(some: tuple[object, ...], others: tuple[object, ...]) -> bool:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from classifier import api
 from classifier.fit import Outcome, Supply, Verdict, World, judge
+from classifier.fit.facts.fact import SCAN_INTERVAL, PoolFacts
 from classifier.objects import Node
 from tests.builders import (
     GPU,
@@ -224,6 +225,33 @@ def test_what_is_kept_of_long_words_has_a_bound(monkeypatch: pytest.MonkeyPatch)
         judge(job().queue("gpu").gpus(1).pod_spec(nodeSelector={"key": f"{turn}" + 3000 * "x"}).done(), world, 0)
         most = max(most, len(world.supply._kept.of(("readings", "gpu-a100"))))
     assert most == 4
+
+
+def test_nodes_that_change_leave_nothing_behind_that_is_asked_for_its_age() -> None:
+    """A pool without a maximum of its own is bounded by what an autoscaler says while that is fresh."""
+    asked = 0
+
+    class Watched(PoolFacts):
+        def fresh(self, now: int, scan_interval: int = SCAN_INTERVAL) -> bool:
+            nonlocal asked
+            asked += 1
+            return super().fresh(now, scan_interval)
+
+    world = gpu_world(profile=profile().closed().mode("Enforce").pool(max_nodes=None))
+    (told,) = world.profiles[0].spec.pools or ()
+    counted = []
+    for turn in range(20):
+        world.nodes = [member().allocatable({**GPU_NODE, "cpu": f"{90 + turn}"}).done()]
+        if turn == 0:
+            gpus(1, world)
+            sources = world.supply._sources
+            assert sources is not None
+            sources._kept[id(told)] = told, (Watched("Node group/x", max_nodes=3, binds=True),)
+            continue
+        asked = 0
+        gpus(1, world)
+        counted.append(asked)
+    assert max(counted[2:]) == counted[1]
 
 
 def test_what_is_forgotten_is_gone_at_once() -> None:
