@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.webhook.builders import job, review
 from tests.unit.webhook.running import Webhook
-from webhook import certs, tls
+from webhook import certs, server, tls
 
 # --- its life ------------------------------------------------------------------------------------------------------
 
@@ -75,3 +75,16 @@ async def test_a_suite_without_authenticated_encryption_is_refused(ready: Webhoo
         await asyncio.open_connection(
             ready.settings.bind_address, ready.settings.port, ssl=context, server_hostname=ready.settings.server_name
         )
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "HANDSHAKE", 0.1)
+
+
+async def test_who_never_begins_the_handshake_is_let_go(hasty: None, webhook: Webhook) -> None:
+    reader, writer = await asyncio.open_connection(webhook.settings.bind_address, webhook.settings.port)
+    async with asyncio.timeout(10):
+        assert await reader.read() == b""
+    writer.close()
+    await writer.wait_closed()
