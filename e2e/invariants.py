@@ -85,10 +85,16 @@ def decision_of(workload: Object) -> str | None:
     """``uid/attempt`` of the live decision on a Workload, told without Muster's own code."""
     if workload.get("spec", {}).get("active", True) is not False:
         return None
-    parts = _annotations(workload).get(api.COMMITTED, "").split()
-    if len(parts) != 3 or parts[2] != f"uid={_uid(workload)}":
+    decision = _decision(_annotations(workload).get(api.COMMITTED, ""))
+    return decision if decision is not None and decision.startswith(f"{_uid(workload)}/") else None
+
+
+def _decision(marker: str) -> str | None:
+    """``uid/attempt`` of a marker's text."""
+    parts = marker.split()
+    if len(parts) != 3 or not parts[2].startswith("uid="):
         return None
-    return f"{_uid(workload)}/{parts[1].removeprefix('attempt=')}"
+    return f"{parts[2].removeprefix('uid=')}/{parts[1].removeprefix('attempt=')}"
 
 
 class History:
@@ -103,6 +109,8 @@ class History:
         self._died: dict[str, int] = {}  # decision -> when it died
         #: What the controller asked for in vain, for all it knows: by plural, namespace and name.
         self._unknown: dict[tuple[str, str, str], list[Mapping[str, str]]] = {}
+        #: Decisions whose write got no answer: nothing tells when they landed, if they did.
+        self._perhaps: set[str] = set()
         self._clock = 0
 
     def take(self, event: Object) -> None:
@@ -150,10 +158,13 @@ class History:
         """The controller gave up on an answer: its write may have landed, and shows with the next one."""
         at = str(reference.get("resource")), str(reference.get("namespace")), str(reference.get("name"))
         self._unknown.setdefault(at, []).append(_annotations(wanted))
+        decision = _decision(_annotations(wanted).get(api.COMMITTED, ""))
+        if decision is not None:
+            self._perhaps.add(decision)
 
     def close(self, now: int) -> None:
         """The end of a test: what may still be cleaned up within its grace is no violation."""
-        live = {decision_of(w) for w in self._workloads.values()}
+        live = {decision_of(w) for w in self._workloads.values()} | (self._perhaps - self._died.keys())
         for job in (*self._jobs.values(), *self._pods.values(), *self._workloads.values()):
             of = _annotations(job).get(api.ADMISSION_OUTCOME_OF)
             if of is not None and of not in live and now - self._died.get(of, 0) > MIRROR_GRACE:
@@ -222,7 +233,8 @@ class History:
             return
         # Between the last look at the Workload and this write somebody may have reactivated it: two objects.
         overtaken = self._clock - self._died.get(of, -MIRROR_GRACE) < MIRROR_GRACE
-        if not overtaken and of not in (decisions or {decision_of(w) for w in self._workloads.values()}):
+        told = decisions or {decision_of(w) for w in self._workloads.values()} | self._perhaps
+        if not overtaken and of not in told:
             self._say(new, f"was given a mirror of {of}, which is no live decision")
         if not at_rest:
             self._say(new, "was given a mirror while it was not suspended")

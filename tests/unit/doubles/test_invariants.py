@@ -126,6 +126,15 @@ def test_what_landed_without_an_answer_is_the_controllers_own(told: Told) -> Non
     assert f"{KUEUE} changed {api.COMMITTED}" in told.found()
 
 
+def test_a_mirror_of_a_decision_that_landed_without_an_answer_is_well(told: Told) -> None:
+    told.write(workload(active=True), verb="create")
+    told.write(workload(DECISION), CONTROLLER, code=504)
+    told.write(made("Job", "train", "j1", MIRROR, spec={"suspend": True}), CONTROLLER)
+    assert told.found(11 * SECOND) == ""
+    told.write(made("Job", "other", "j2", {api.ADMISSION_OUTCOME_OF: "w1/2"}, spec={"suspend": True}), CONTROLLER)
+    assert "was given a mirror of w1/2" in told.found()
+
+
 def test_a_pod_of_an_ended_gang_that_starts_is_seen(told: Told) -> None:
     told.write(made("Pod", "p", "p1", meta={"labels": GROUP}, spec=GATED), verb="create")
     told.write(group_workload(DECISION), CONTROLLER)
