@@ -111,6 +111,8 @@ class History:
         self._unknown: dict[tuple[str, str, str], list[Mapping[str, str]]] = {}
         #: Decisions whose write got no answer: nothing tells when they landed, if they did.
         self._perhaps: set[str] = set()
+        #: Namespaces that are being deleted.
+        self._going: set[str] = set()
         self._clock = 0
 
     def take(self, event: Object) -> None:
@@ -134,7 +136,8 @@ class History:
         user, groups = event["user"].get("username", ""), event["user"].get("groups") or []
         resource, verb = reference.get("resource"), event.get("verb")
         if verb == "deletecollection":
-            # The namespace goes, and everything in it.
+            # The namespace goes, and everything in it: its Workloads may be long before its jobs.
+            self._going.add(str(reference.get("namespace")))
             known = self._known(resource)
             for uid, obj in self._of(str(resource)):
                 if _name(obj)[0] == reference.get("namespace"):
@@ -167,6 +170,8 @@ class History:
         live = {decision_of(w) for w in self._workloads.values()} | (self._perhaps - self._died.keys())
         for job in (*self._jobs.values(), *self._pods.values(), *self._workloads.values()):
             of = _annotations(job).get(api.ADMISSION_OUTCOME_OF)
+            if _name(job)[0] in self._going:
+                continue
             if of is not None and of not in live and now - self._died.get(of, 0) > MIRROR_GRACE:
                 self._say(job, f"mirrors {of}, which is no live decision")
 

@@ -32,8 +32,8 @@ class Told:
         bodies = {"responseObject": obj} if code == 200 else {"requestObject": obj}
         self._take(verb, obj, by, {**bodies, "responseStatus": {"code": code}})
 
-    def delete(self, obj: Object, by: str = USER, options: Object | None = None) -> None:
-        self._take("delete", obj, by, {"requestObject": options or {}})
+    def delete(self, obj: Object, by: str = USER, options: Object | None = None, verb: str = "delete") -> None:
+        self._take(verb, obj, by, {"requestObject": options or {}})
 
     def _take(self, verb: str, obj: Object, by: str, more: Object) -> None:
         meta = obj["metadata"]
@@ -108,6 +108,13 @@ def test_a_mirror_that_outlives_its_decision_is_seen_after_a_grace(told: Told) -
     told.write(group_workload(DECISION) | {"spec": {"active": True}})
     assert told.found(9 * SECOND) == ""
     assert "mirrors w1/1" in told.found(11 * SECOND)
+
+
+def test_a_mirror_goes_with_its_namespace_whatever_goes_first(told: Told) -> None:
+    told.write(workload(DECISION), CONTROLLER)
+    told.write(made("Job", "train", "j1", MIRROR, spec={"suspend": True}), CONTROLLER)
+    told.delete(workload(), verb="deletecollection")
+    assert told.found(11 * SECOND) == ""
 
 
 @pytest.mark.parametrize("kind", ["Job", "RayJob", "Pod"])
