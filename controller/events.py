@@ -22,25 +22,18 @@ def timed_out(
     owner: Meta, owner_resource: api.Resource, workload: Workload, marker: Marker, note: str, identity: str
 ) -> dict[str, Any]:
     """The Event to create. A second creation of it is refused with 409, which is what makes it happen once."""
-    # Cut to what a name may hold; no part of one may end in a hyphen or be empty. A group's Workload is named like it,
-    # and another pod may stand for it next time.
-    stem = (workload if isinstance(owner, PodGroup) else owner).name[:200].rstrip("-.")
-    # The time too: who loses the ledger begins to count attempts anew.
-    digest = hashlib.sha256(f"{marker.uid}/{marker.attempt}/{marker.at}".encode()).hexdigest()[:16]
-    return {
-        "apiVersion": api.EVENTS.api_version,
-        "kind": api.EVENTS.kind,
-        "metadata": {"name": f"{stem}.{digest}", "namespace": owner.namespace},
-        "eventTime": format_micro(marker.at),
-        "reportingController": f"{api.PREFIX}controller",
-        "reportingInstance": identity[:128],
-        "type": "Warning",
-        "reason": api.EVENT_TIMED_OUT,
-        "action": "EndWait",
-        "note": _cut(note),
-        "regarding": _reference(owner, owner_resource),
-        "related": _reference(workload, api.WORKLOADS),
-    }
+    return _event(
+        # A group's Workload is named like it, and another pod may stand for it next time.
+        (workload if isinstance(owner, PodGroup) else owner).name,
+        # The time too: who loses the ledger begins to count attempts anew.
+        f"{marker.uid}/{marker.attempt}/{marker.at}",
+        ("Warning", api.EVENT_TIMED_OUT, "EndWait"),
+        note,
+        marker.at,
+        identity,
+        regarding=_reference(owner, owner_resource),
+        related=_reference(workload, api.WORKLOADS),
+    )
 
 
 def deleted(owner: Meta, resource: api.Resource, workload: Workload, at: int, identity: str) -> dict[str, Any]:
@@ -66,68 +59,45 @@ def _of_cleanup(
     at: int,
     identity: str,
 ) -> dict[str, Any]:
-    digest = hashlib.sha256(f"{workload.uid}/{at}/{note}".encode()).hexdigest()[:16]
-    return {
-        "apiVersion": api.EVENTS.api_version,
-        "kind": api.EVENTS.kind,
-        "metadata": {"name": f"{workload.name[:200].rstrip('-.')}.{digest}", "namespace": owner.namespace},
-        "eventTime": format_micro(at),
-        "reportingController": f"{api.PREFIX}controller",
-        "reportingInstance": (identity or "controller")[:128],
-        "type": "Normal",
-        "reason": reason,
-        "action": "CleanUp",
-        "note": _cut(note),
-        "regarding": _reference(owner, resource),
-        "related": _reference(workload, api.WORKLOADS),
-    }
+    return _event(
+        workload.name,
+        f"{workload.uid}/{at}/{note}",
+        ("Normal", reason, "CleanUp"),
+        note,
+        at,
+        identity,
+        regarding=_reference(owner, resource),
+        related=_reference(workload, api.WORKLOADS),
+    )
 
 
 def undone(
     owner: Meta, resource: api.Resource, workload: Workload, writer: str, attempt: int, at: int, identity: str
 ) -> dict[str, Any]:
     """The Event that decisions on a job are undone again and again; ``writer`` as managedFields name it."""
-    stem = owner.name[:200].rstrip("-.")
-    digest = hashlib.sha256(f"{workload.uid}/undone/{attempt}".encode()).hexdigest()[:16]
     who = f'"{writer[:128]}"' if writer else "somebody"
     note = (
         f"three times within an hour {who} reactivated it after Muster had ended its wait; if that is a tool, it keeps "
         "the job waiting for ever: let it leave spec.active of Workloads alone"
     )
-    return {
-        "apiVersion": api.EVENTS.api_version,
-        "kind": api.EVENTS.kind,
-        "metadata": {"name": f"{stem}.{digest}", "namespace": owner.namespace},
-        "eventTime": format_micro(at),
-        "reportingController": f"{api.PREFIX}controller",
-        "reportingInstance": (identity or "controller")[:128],
-        "type": "Warning",
-        "reason": api.EVENT_UNDONE,
-        "action": "EndWait",
-        "note": _cut(note),
-        "regarding": _reference(owner, resource),
-        "related": _reference(workload, api.WORKLOADS),
-    }
+    return _event(
+        owner.name,
+        f"{workload.uid}/undone/{attempt}",
+        ("Warning", api.EVENT_UNDONE, "EndWait"),
+        note,
+        at,
+        identity,
+        regarding=_reference(owner, resource),
+        related=_reference(workload, api.WORKLOADS),
+    )
 
 
 def misconfigured(profile: CapacityProfile, note: str, at: int, identity: str) -> dict[str, Any]:
     """The Event on a profile that cannot work as it is set up; ``note`` says what to change, ``at`` is in ms."""
-    digest = hashlib.sha256(f"{profile.uid}/{note}".encode()).hexdigest()[:16]
-    return {
-        "apiVersion": api.EVENTS.api_version,
-        "kind": api.EVENTS.kind,
-        "metadata": {"name": f"{profile.name[:200].rstrip('-.')}.{digest}", "namespace": CLUSTER_NAMESPACE},
-        "eventTime": format_micro(at),
-        "reportingController": f"{api.PREFIX}controller",
-        "reportingInstance": (identity or "controller")[:128],
-        "type": "Warning",
-        "reason": api.EVENT_MISCONFIGURED,
-        "action": "JudgeSetup",
-        "note": _cut(note),
-        "regarding": {
-            key: value for key, value in _reference(profile, api.CAPACITY_PROFILES).items() if key != "namespace"
-        },
-    }
+    itself = _reference(profile, api.CAPACITY_PROFILES)
+    del itself["namespace"]
+    what = ("Warning", api.EVENT_MISCONFIGURED, "JudgeSetup")
+    return _event(profile.name, f"{profile.uid}/{note}", what, note, at, identity, regarding=itself)
 
 
 def judged(workload: Workload, never: bool, line: str, turn: int, at: int, identity: str) -> dict[str, Any]:
@@ -136,45 +106,57 @@ def judged(workload: Workload, never: bool, line: str, turn: int, at: int, ident
     ``turn`` counts the changes told of before; without it a verdict that comes back would not be told again. ``at`` in
     ms.
     """
-    digest = hashlib.sha256(f"{workload.uid}/{turn}/{line}".encode()).hexdigest()[:16]
-    event = _on_job(workload, digest, line, at, identity)
-    return event | {
-        "type": "Warning" if never else "Normal",
-        "reason": api.EVENT_NEVER_FITS if never else api.EVENT_FITS,
-        "action": "JudgeWait",
-    }
+    what = ("Warning", api.EVENT_NEVER_FITS) if never else ("Normal", api.EVENT_FITS)
+    return _on_job(workload, f"{workload.uid}/{turn}/{line}", (*what, "JudgeWait"), line, at, identity)
 
 
 def unscheduled(workload: Workload, since: int, line: str, at: int, identity: str) -> dict[str, Any]:
     """The Event that a gang which was admitted at ``since`` has pods without nodes; once an admission. Both in ms."""
-    digest = hashlib.sha256(f"{workload.uid}/unscheduled/{since}".encode()).hexdigest()[:16]
-    event = _on_job(workload, digest, line, at, identity)
-    return event | {"type": "Warning", "reason": api.EVENT_UNSCHEDULED, "action": "LookForNodes"}
+    what = ("Warning", api.EVENT_UNSCHEDULED, "LookForNodes")
+    return _on_job(workload, f"{workload.uid}/unscheduled/{since}", what, line, at, identity)
 
 
-def _on_job(workload: Workload, digest: str, note: str, at: int, identity: str) -> dict[str, Any]:
-    """What is common to Events on the job of a Workload, or on itself where no job controls it."""
+def _on_job(
+    workload: Workload, key: str, what: tuple[str, str, str], note: str, at: int, identity: str
+) -> dict[str, Any]:
+    """An Event on the job of a Workload, or on itself where no job controls it."""
     owner = workload.controller
-    stem = (owner.name if owner else workload.name)[:200].rstrip("-.")
-    itself = _reference(workload, api.WORKLOADS)
+    itself = job = _reference(workload, api.WORKLOADS)
+    if owner is not None:
+        told = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
+        job = {**told, "namespace": workload.namespace}
+    return _event(job["name"], key, what, note, at, identity, regarding=job, related=itself)
+
+
+def _event(
+    name: str,
+    key: str,
+    what: tuple[str, str, str],
+    note: str,
+    at: int,
+    identity: str,
+    *,
+    regarding: dict[str, str],
+    related: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """An Event at ``at`` (ms), of ``what`` type, reason and action, named after ``name`` and a digest of ``key``."""
+    # Cut to what a name may hold; no part of one may end in a hyphen or be empty.
+    stem = name[:200].rstrip("-.")
+    digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+    type_, reason, action = what
     return {
         "apiVersion": api.EVENTS.api_version,
         "kind": api.EVENTS.kind,
-        "metadata": {"name": f"{stem}.{digest}", "namespace": workload.namespace},
+        "metadata": {"name": f"{stem}.{digest}", "namespace": regarding.get("namespace", CLUSTER_NAMESPACE)},
         "eventTime": format_micro(at),
         "reportingController": f"{api.PREFIX}controller",
         "reportingInstance": (identity or "controller")[:128],
+        "type": type_,
+        "reason": reason,
+        "action": action,
         "note": _cut(note),
-        "regarding": itself
-        if owner is None
-        else {
-            "apiVersion": owner.api_version,
-            "kind": owner.kind,
-            "namespace": workload.namespace,
-            "name": owner.name,
-            "uid": owner.uid,
-        },
-        "related": itself,
+        "regarding": regarding,
+        **({"related": related} if related else {}),
     }
 
 
