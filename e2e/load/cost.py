@@ -1,4 +1,4 @@
-"""What a process takes, from /proc (proc(5)): time, memory, files."""
+"""What a process takes, from /proc (proc(5)): time and memory."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,3 @@ def memory(pid: int, *, peak: bool = False) -> float:
         if line.startswith(key):
             return int(line.split()[1]) * 1024 / MIB
     raise ProcessLookupError(f"process {pid} has no {key}")
-
-
-def open_files(pid: int) -> int:
-    return len(list(Path(f"/proc/{pid}/fd").iterdir()))

@@ -1,11 +1,11 @@
 """Reviews over TLS on connections that stay open, as an API server sends them, and what they cost who answers."""
 
 import asyncio
-import os
 import ssl
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
+
+from e2e.load.cost import cpu_seconds
 
 CONNECTIONS: Final = 8
 #: As kube-apiserver's client writes it (kubernetes/kubernetes: staging/src/k8s.io/apiserver/pkg/util/webhook).
@@ -19,7 +19,6 @@ _HEAD: Final = (
     "Accept-Encoding: gzip\r\n"
     "\r\n"
 )
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 class Target:
@@ -42,11 +41,11 @@ class Target:
         self.answers = []
         wanted = [(path, body) for body in bodies for path in self._paths]
         connections = await asyncio.gather(*(_connect(self._address) for _ in range(CONNECTIONS)))
-        before = _cpu_seconds(self._pid)
+        before = cpu_seconds(self._pid)
         await asyncio.gather(
             *(self._send(streams, wanted[index::CONNECTIONS]) for index, streams in enumerate(connections))
         )
-        self.rounds.append((_cpu_seconds(self._pid) - before) / len(wanted) * 1e6)
+        self.rounds.append((cpu_seconds(self._pid) - before) / len(wanted) * 1e6)
         for _, writer in connections:
             writer.transport.abort()
 
@@ -69,9 +68,3 @@ async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWr
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return await asyncio.open_connection(host, int(port), ssl=context)
-
-
-def _cpu_seconds(pid: int) -> float:
-    """User and system time of a process with all its threads (proc_pid_stat(5), fields 14 and 15)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS

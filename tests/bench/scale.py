@@ -89,7 +89,7 @@ async def _measure(say: Say) -> list[Figure]:
         figures += await _bare_patches(cluster, queues, figures, say)
         values["controller"] |= {"rate": 50, "replicas": 1}
         async with Muster(cluster, values) as muster:
-            figures += await _steady(cluster, muster, queues[BOUNDED + 1 :], say)
+            figures += await _steady(cluster, muster, queues[2 * BOUNDED :], say)
     return figures
 
 
@@ -183,13 +183,7 @@ def _rate(commits: list[int]) -> float:
 
 async def _bare_patches(cluster: Cluster, queues: list[Queues], figures: list[Figure], say: Say) -> list[Figure]:
     """As many patches of the same size by as many hands, and nothing else: no watch, no decision, no mirror."""
-    rest = queues[BOUNDED : 2 * BOUNDED]
-    found: list[Workload] = []
-    for each in rest:
-        body = await cluster.admin.request("GET", api.WORKLOADS.path(each.namespace), timeout=60)
-        found += msgspec.json.decode(
-            msgspec.json.decode(body, type=dict[str, msgspec.Raw])["items"], type=list[Workload]
-        )
+    found = [each for q in queues[BOUNDED : 2 * BOUNDED] for each in await _workloads(cluster.admin, q)]
 
     async def patch(workload: Workload) -> None:
         marker = f"2026-01-01T00:00:00.000Z attempt=1 uid={workload.uid}"
@@ -216,7 +210,7 @@ async def _bare_patches(cluster: Cluster, queues: list[Queues], figures: list[Fi
 async def _steady(cluster: Cluster, muster: Muster, queues: list[Queues], say: Say) -> list[Figure]:
     """Changes all over the queues, as Kueue makes them, while a few hundred deadlines fall due one after the other."""
     (pod,) = muster.controllers
-    await _parts_alone(pod)
+    await eventually(lambda: _is(pod, "muster_leader", 1), timeout=PATIENCE)
     soon, others = queues[0], queues[1:]
     await eventually(lambda: _is(pod, "muster_fence_in_force", 1), timeout=PATIENCE)
     chosen = await _workloads(cluster.admin, soon)
@@ -244,10 +238,6 @@ async def _steady(cluster: Cluster, muster: Muster, queues: list[Queues], say: S
         Figure("beats held up over 50 ms meanwhile", _held_up(before, after), "", most=BLOCKED_BAR),
         Figure("lag from deadline to commit, 99 of 100 within", _percentile(before, after, 0.99), "s", most=LAG_BAR),
     ]
-
-
-async def _parts_alone(pod: Pod) -> None:
-    await eventually(lambda: _is(pod, "muster_leader", 1), timeout=PATIENCE)
 
 
 async def _workloads(client: Client, queues: Queues) -> list[Workload]:
