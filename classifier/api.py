@@ -32,6 +32,8 @@ DELETE_AFTER: Final = PREFIX + "delete-after"
 # On Workloads, by the controller.
 COMMITTED: Final = PREFIX + "admission-timeout-committed"
 CLEANUP_COMMITTED: Final = PREFIX + "cleanup-committed"
+# On the Lease, by the replica that leads.
+OUTAGE_SINCE: Final = PREFIX + "outage-since"
 
 OUTCOME_TIMED_OUT: Final = "TimedOut"
 

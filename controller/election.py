@@ -15,7 +15,7 @@ import msgspec
 
 from classifier import api
 from classifier.cluster.client import MERGE_PATCH, REQUEST_TIMEOUT, ApiError, Unreachable
-from classifier.instant import format_micro
+from classifier.instant import format_instant, format_micro, instant_or_none
 from controller.lease import Candidate, Lease, Terms
 from controller.outage import Outage
 
@@ -86,6 +86,8 @@ class Election:
         self.gap: Gap | None = None
         #: When somebody was last known to watch: an earlier leader by its renewal, or this process by its own.
         self._watched: int | None = None
+        #: What the last leader says of an outage; see :attr:`Outage.since`.
+        self._outage_since: int | None = None
         self._said = ""
 
     @property
@@ -184,12 +186,20 @@ class Election:
             self._candidate.missed()
             return
         lease = msgspec.json.decode(body, type=Lease)
+        before = self._candidate.record
         self._candidate.saw(lease, self._monotonic())
+        self._outage_since = instant_or_none(lease.annotation(api.OUTAGE_SINCE))
         if lease.spec.holder_identity != self.identity and lease.spec.renewed is not None:
             self._watched = lease.spec.renewed
+            if self._outage_since is None and before is not None and before != lease.spec:
+                self._outage.denied()
 
     async def _take(self) -> None:
         candidate, led = self._candidate, self.leading
+        if not led and self._outage_since is not None:
+            since = self._outage_since
+            log.warning("an outage may not be over: waits rest until it is", extra={"since": format_instant(since)})
+            self._outage.inherit(since)
         at = self._client.time.now()
         sent = self._monotonic()
         body = await self._write(msgspec.to_builtins(candidate.claim(at)))
@@ -200,10 +210,12 @@ class Election:
 
     async def _write(self, spec: dict[str, Any]) -> bytes:
         """Guarded: of two who write at the same time one is refused, be it by the version or because it exists."""
-        candidate = self._candidate
+        candidate, outage = self._candidate, self._outage.since
         params = {"fieldManager": api.CONTROLLER_MANAGER}
+        # A null takes it off; the next one to lead reads it.
+        annotations = {api.OUTAGE_SINCE: None if outage is None else format_instant(outage)}
         if not candidate.version:
-            metadata = {"name": self._name}
+            metadata = {"name": self._name, "annotations": {k: v for k, v in annotations.items() if v is not None}}
             return await self._client.request(
                 "POST", self._collection, params=params, body={"metadata": metadata, "spec": spec}
             )
@@ -211,7 +223,7 @@ class Election:
             "PATCH",
             f"{self._collection}/{self._name}",
             params=params,
-            body={"metadata": {"resourceVersion": candidate.version}, "spec": spec},
+            body={"metadata": {"resourceVersion": candidate.version, "annotations": annotations}, "spec": spec},
             content_type=MERGE_PATCH,
         )
 

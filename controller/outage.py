@@ -2,15 +2,17 @@
 
 If our own requests to the API server, or to Workloads through Kueue's webhook, have failed for a while, the jobs that
 waited had no chance. From then on commits are only tried (``dryRun=All``, which passes Kueue's webhook too) until one
-succeeds; then a grace begins in which they may still be admitted.
+succeeds; then a grace begins in which they may still be admitted. Whoever leads says on the Lease that this is so, for
+the next leader may have seen nothing of it: a replica that does not lead writes to no Workload.
 """
 
+import math
 import time
 from collections.abc import Callable
 from typing import Final
 
-#: More objects than this that fail by themselves are not remembered.
-MOST_EXCUSED: Final = 10_000
+#: More objects than this that fail by themselves are not remembered; the oldest go first.
+MOST: Final = 10_000
 
 
 class Outage:
@@ -29,9 +31,12 @@ class Outage:
         self._monotonic = monotonic
         self._failing_since: dict[str, float] = {}
         self._served: dict[str, float] = {}
-        self._failing: set[tuple[str, str]] = set()
-        self._excused: set[tuple[str, str]] = set()
+        #: Channel and subject, oldest first.
+        self._failing: dict[tuple[str, str], None] = {}
+        self._excused: dict[tuple[str, str], None] = {}
+        self._failed_at = -math.inf
         self._out = False
+        self._since: int | None = None
         #: No commit before this instant.
         self.not_before = 0
 
@@ -42,8 +47,8 @@ class Outage:
         """
         if (channel, subject) in self._excused:
             return
-        self._failing.add((channel, subject))
-        now = self._monotonic()
+        _remember(self._failing, (channel, subject))
+        now = self._failed_at = self._monotonic()
         began = max(now - took, self._served.get(channel, now - took))
         if now - self._failing_since.setdefault(channel, began) >= self._after:
             self._out = True
@@ -55,8 +60,8 @@ class Outage:
         if since is not None and now - since >= self._after:
             self._out = True
         self._served[channel] = now
-        self._failing.discard((channel, subject))
-        self._excused.discard((channel, subject))
+        self._failing.pop((channel, subject), None)
+        self._excused.pop((channel, subject), None)
 
     @property
     def trial(self) -> bool:
@@ -67,12 +72,37 @@ class Outage:
         """A trial passed: the grace begins."""
         self._out = False
         self._failing_since.clear()
-        if len(self._excused) > MOST_EXCUSED:
-            # Names of what is long gone; whoever still fails is excused again by the next trial.
-            self._excused.clear()
-        self._excused |= self._failing
+        for one in self._failing:
+            _remember(self._excused, one)
         self._failing.clear()
         self.begin_grace()
 
     def begin_grace(self) -> None:
         self.not_before = max(self.not_before, self._now() + self._grace)
+
+    @property
+    def since(self) -> int | None:
+        """Since when, by the server's time, something has failed or a grace has not been over; None if all is well."""
+        now = self._now()
+        if not (self._failing_since or self._out or now < self.not_before):
+            self._since = None
+        elif self._since is None:
+            self._since = now
+        return self._since
+
+    def inherit(self, since: int) -> None:
+        """The last leader said that it was in one, and whether that is over nobody knows."""
+        self._out = True
+        self._since = since
+
+    def denied(self) -> None:
+        """Another replica leads, and is in none: what this one saw is over, unless it still fails itself."""
+        if self._monotonic() - self._failed_at >= self._after:
+            self._out = False
+            self._failing_since.clear()
+
+
+def _remember(known: dict[tuple[str, str], None], one: tuple[str, str]) -> None:
+    known[one] = None
+    if len(known) > MOST:
+        del known[next(iter(known))]

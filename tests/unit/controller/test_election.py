@@ -60,12 +60,20 @@ class Server:
                 raise ApiError(409, "Conflict", "it has been modified")
             self.version += 1
             spec = {k: v for k, v in (self.lease["spec"] | body["spec"]).items() if v is not None}
-            self.lease = {"metadata": {"resourceVersion": str(self.version)}, "spec": spec}
+            said = self.said | body["metadata"].get("annotations", {})
+            metadata = {"resourceVersion": str(self.version), "annotations": {k: v for k, v in said.items() if v}}
+            self.lease = {"metadata": metadata, "spec": spec}
         return msgspec.json.encode(self.lease)
 
     @property
     def holder(self) -> str | None:
         return None if self.lease is None else self.lease["spec"].get("holderIdentity")
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What the holder says besides."""
+        found: dict[str, str] = (self.lease or {}).get("metadata", {}).get("annotations", {})
+        return found
 
 
 class Link:
@@ -107,7 +115,7 @@ class Replica:
 
     def __init__(self, server: Server, name: str) -> None:
         self.link = Link(server)
-        self.outage = Outage(10, 0, server.clock.now, now)
+        self.outage = Outage(10, 60 * SECOND, server.clock.now, now)
         self.election = Election(
             self.link, "muster-system", "muster-controller", name, TERMS, self.outage, monotonic=self._monotonic
         )
@@ -310,6 +318,75 @@ async def test_an_answer_that_never_comes_is_an_outage_for_everybody(server: Ser
         await asyncio.sleep(40)
         assert one.outage.trial
     assert LEASE == "lease"
+
+
+def in_outage(replica: Replica) -> None:
+    """Kueue's webhook has been away for long enough: only whoever writes to Workloads sees that."""
+    replica.outage.failed("workloads", took=10)
+
+
+async def test_the_next_leader_goes_on_in_an_outage_it_has_not_seen(server: Server) -> None:
+    one, other = Replica(server, "one"), Replica(server, "other")
+    async with running(one, other):
+        await asyncio.sleep(5)
+        in_outage(one)
+        await asyncio.sleep(TERMS.retry)
+        since = server.said[api.OUTAGE_SINCE]
+        one.link.before = hang
+        await asyncio.sleep(30)
+        assert other.works
+        assert other.outage.trial
+        assert server.said[api.OUTAGE_SINCE] == since
+
+
+async def test_a_leader_that_is_ended_says_that_it_was_in_an_outage(server: Server) -> None:
+    one, other = Replica(server, "one"), Replica(server, "other")
+    async with running(one):
+        await asyncio.sleep(5)
+        in_outage(one)
+    async with running(other):
+        await asyncio.sleep(1)
+        assert other.works
+        assert other.outage.trial
+
+
+async def test_an_outage_concerns_nobody_once_its_grace_is_over(server: Server) -> None:
+    one, other = Replica(server, "one"), Replica(server, "other")
+    async with running(one, other):
+        await asyncio.sleep(5)
+        in_outage(one)
+        await asyncio.sleep(5)
+        one.outage.recovered()
+        await asyncio.sleep(55)
+        assert api.OUTAGE_SINCE in server.said
+        await asyncio.sleep(10)
+        assert api.OUTAGE_SINCE not in server.said
+        one.link.before = hang
+        await asyncio.sleep(30)
+        assert other.works
+        assert not other.outage.trial
+
+
+async def test_a_follower_forgets_its_own_outage_when_the_leader_goes_on_and_knows_of_none(server: Server) -> None:
+    one, other = Replica(server, "one"), Replica(server, "other")
+    async with running(one, other):
+        await asyncio.sleep(5)
+        in_outage(other)
+        await asyncio.sleep(TERMS.retry)
+        assert other.outage.trial
+        await asyncio.sleep(15)
+        assert not other.outage.trial
+
+
+async def test_a_follower_forgets_nothing_on_the_word_of_a_leader_that_is_silent(server: Server) -> None:
+    one, other = Replica(server, "one"), Replica(server, "other")
+    async with running(one, other):
+        await asyncio.sleep(5)
+        one.link.before = hang
+        in_outage(other)
+        await asyncio.sleep(30)
+        assert other.works
+        assert other.outage.trial
 
 
 @pytest.mark.parametrize("seed", range(5))

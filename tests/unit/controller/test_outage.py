@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classifier.instant import MINUTE, SECOND
+from controller import outage
 from controller.outage import Outage
 
 AFTER = 10.0
@@ -23,6 +24,9 @@ class World:
 
     def trial(self) -> bool:
         return self.outage.trial
+
+    def since(self) -> int | None:
+        return self.outage.since
 
     def failing(self, seconds: float, channel: str = "api") -> None:
         """A request fails at the beginning and at the end of ``seconds``."""
@@ -176,3 +180,71 @@ def test_own_trouble_is_over_once_it_is_served() -> None:
     world.seconds += 600
     world.outage.failed("api", "bad", took=10)
     assert world.trial()
+
+
+# --- from one leader to the next ------------------------------------------------------------------------------------
+
+
+def test_it_is_told_from_the_first_failure_to_the_end_of_the_grace() -> None:
+    world = World()
+    assert world.since() is None
+    world.outage.failed("workloads")
+    began = world.now()
+    assert world.since() == began
+    world.seconds += 20
+    world.outage.failed("workloads")
+    world.outage.answered("workloads")
+    assert world.since() == began
+    world.outage.recovered()
+    world.seconds += GRACE / SECOND - 1
+    assert world.since() == began
+    world.seconds += 1
+    assert world.since() is None
+
+
+def test_what_failed_for_a_moment_is_told_no_more() -> None:
+    world = World()
+    world.failing(2)
+    assert world.since() is not None
+    world.outage.answered("api")
+    assert world.since() is None
+
+
+def test_one_that_another_leader_was_in_lasts_until_a_commit_could_be_made() -> None:
+    world = World()
+    began = world.now() - 60 * SECOND
+    world.outage.inherit(began)
+    assert world.trial()
+    assert world.since() == began
+    world.outage.recovered()
+    assert not world.trial()
+    assert world.outage.not_before == world.now() + GRACE
+
+
+def test_a_follower_leaves_one_of_its_own_that_is_over_and_that_no_leader_knows_of() -> None:
+    world = World()
+    world.failing(20, "workloads")
+    world.outage.denied()
+    assert world.trial(), "it failed a moment ago"
+    world.seconds += 9
+    world.outage.denied()
+    assert world.trial()
+    world.seconds += 1
+    world.outage.denied()
+    assert not world.trial()
+    assert world.since() is None
+    world.seconds += 60
+    world.outage.failed("workloads")
+    assert not world.trial(), "the count starts anew"
+
+
+def test_what_fails_by_itself_is_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outage, "MOST", 3)
+    world = World()
+    for number in range(5):
+        world.outage.failed("api", f"bad-{number}", took=10)
+    for number in range(5):
+        world.outage.recovered()
+        world.outage.failed("api", f"bad-{number}", took=10)
+    assert len(world.outage._failing) <= 3
+    assert len(world.outage._excused) <= 3
