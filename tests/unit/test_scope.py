@@ -148,7 +148,12 @@ def test_a_workload_that_lost_its_job_is_not_a_persons_own() -> None:
         (owned(job(), "trainer.kubeflow.org/v1alpha1", "TrainJob"), "TrainJob/parent"),
         (owned(job(), "ray.io/v1", "RayJob"), "RayJob/parent"),
         (owned(job(), "ray.io/v1", "RayCluster"), "RayCluster/parent"),
+        (owned(job(), "ray.io/v1", "RayService"), "RayService/parent"),
+        (owned(job(), "ray.io/v1", "RayCronJob"), None),
         (owned(job(), "kubeflow.org/v2beta1", "MPIJob"), "MPIJob/parent"),
+        (owned(job(), "kubeflow.org/v1beta1", "Trial"), None),  # Katib's
+        (owned(job(), "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"), "LeaderWorkerSet/parent"),
+        (owned(job(), "sparkoperator.k8s.io/v1beta2", "SparkApplication"), "SparkApplication/parent"),
         (owned(job(), "workload.codeflare.dev/v1beta2", "AppWrapper"), "AppWrapper/parent"),
     ],
 )

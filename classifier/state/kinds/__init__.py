@@ -45,20 +45,12 @@ KINDS: dict[tuple[str, str], KindView] = {(v.resource.group, v.resource.kind): v
 MIDDLES: frozenset[Resource] = frozenset(view.middle for view in KINDS.values() if view.middle)
 
 #: Kinds that Kueue queues as a whole: a job one of these controls is a child, with no wait and no capacity of its own
-#: (Kueue: pkg/controller/jobframework, FindAncestorJobManagedByKueue; reference/kueue.md §4.2). Pairs of group and
-#: kind; an empty kind stands for every kind of the group.
-_PARENTS = frozenset(
-    {
-        ("batch", "Job"),
-        ("jobset.x-k8s.io", ""),
-        ("kubeflow.org", ""),
-        ("trainer.kubeflow.org", ""),
-        ("ray.io", ""),
-        ("leaderworkerset.x-k8s.io", ""),
-        ("workload.codeflare.dev", ""),
-        ("sparkoperator.k8s.io", ""),
-    }
-)
+#: (Kueue: pkg/controller/jobframework, FindAncestorJobManagedByKueue; reference/kueue.md §4.2). Kinds, and no groups:
+#: Katib's Trials share theirs with the jobs that they make, and Kueue knows nothing of them.
+_PARENTS = frozenset(KINDS) - {(pod.VIEW.resource.group, pod.VIEW.resource.kind)} | {
+    ("ray.io", "RayService"),
+    ("sparkoperator.k8s.io", "SparkApplication"),
+}
 
 
 def view_of(owner: OwnerReference | None) -> KindView | None:
@@ -84,7 +76,7 @@ def parent_of(job: Meta) -> OwnerReference | None:
 
 def queued_whole(owner: OwnerReference) -> bool:
     """Whether Kueue queues what is of that kind as a whole, with all that it makes."""
-    return not _PARENTS.isdisjoint(((owner.group, owner.kind), (owner.group, "")))
+    return (owner.group, owner.kind) in _PARENTS
 
 
 __all__ = ["KINDS", "MIDDLES", "KindView", "parent_of", "queued_whole", "view_for", "view_of"]
