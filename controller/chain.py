@@ -1,12 +1,14 @@
 """What stands above a job: nothing is bounded that is part of something Kueue queues as a whole (design §3).
 
 The direct owner is judged by what the job says of it. Beyond it every controller is asked for its own, live, and what
-was learnt is kept: no object ever gets another controller. A chain ends where the API server does not let us look:
-Kueue walks it as well and makes no Workload of what is part of another's, so there is little behind what it made.
+was learnt is kept: no object ever gets another controller. A chain ends where the API server does not let us look, and
+is looked at again after a while: Kueue walks it as well and makes no Workload of what is part of another's, so there is
+little behind what it made.
 """
 
 import asyncio
 import logging
+import math
 from typing import Final
 
 from classifier.api import Resource
@@ -15,6 +17,7 @@ from classifier.cluster.kept import ASK_AGAIN
 from classifier.names import names_object
 from classifier.objects import Meta, Obj, OwnerReference
 from classifier.state.kinds import queued_whole
+from controller.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +37,21 @@ class _Discovery(Obj):
     resources: list[_Served] | None = None
 
 
+class _Closed(Exception):
+    """A kind may not be read; it is asked for again at ``until``, seconds of the loop."""
+
+    def __init__(self, until: float) -> None:
+        self.until = until
+
+
 class Chains:
     """``above`` tells from memory what ``look`` has found; owners without a controller need no look."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, metrics: Metrics) -> None:
         self._client = client
-        #: By the UID of the direct owner: ``Kind/name`` of what is queued as a whole, or "".
-        self._found: dict[str, str] = {}
+        self._refusals = metrics.owner_refusals
+        #: By the UID of the direct owner: ``Kind/name`` of what is queued as a whole or "", and until when it counts.
+        self._found: dict[str, tuple[str, float]] = {}
         #: By API version and kind.
         self._resources: dict[tuple[str, str], Resource] = {}
         #: Until when, seconds of the loop, a kind that may not be read is not asked for again.
@@ -49,14 +60,17 @@ class Chains:
     def above(self, job: Meta) -> str | None:
         """What the job is part of, "" for nothing; None while nobody has looked."""
         owner = job.controller
-        return "" if owner is None else self._found.get(owner.uid)
+        return "" if owner is None else self._found.get(owner.uid, (None, 0.0))[0]
 
     async def look(self, job: Meta) -> None:
         """Learn what stands above a job. Raises what the client raises, unless the server refuses or has nothing."""
         owner = job.controller
-        if owner is None or owner.uid in self._found:
+        if owner is None or self._found.get(owner.uid, ("", 0.0))[1] > asyncio.get_running_loop().time():
             return
-        found = await self._walk(owner, job.namespace)
+        try:
+            found = await self._walk(owner, job.namespace), math.inf
+        except _Closed as closed:
+            found = "", closed.until
         while len(self._found) >= _KEPT:
             del self._found[next(iter(self._found))]
         self._found[owner.uid] = found
@@ -76,8 +90,11 @@ class Chains:
     async def _read(self, owner: OwnerReference, namespace: str) -> Meta | None:
         kind = owner.api_version, owner.kind
         now = asyncio.get_running_loop().time()
-        if self._closed.get(kind, now) > now or not names_object(owner.name):
+        if self._closed.get(kind, now) > now:
+            raise _Closed(self._closed[kind])
+        if not names_object(owner.name):
             return None
+        resource = None
         try:
             resource = self._resources.get(kind) or await self._discover(owner)
             if resource is None:
@@ -86,11 +103,21 @@ class Chains:
             return await self._client.get(resource.path(namespace, owner.name), Meta)
         except ApiError as error:
             if error.status == 403:
-                log.info("what controls a %s is not asked for: it may not be read", owner.kind)
-                self._closed[kind] = now + ASK_AGAIN
-            if error.status == 403 or error.missing:
+                raise self._close(kind, resource, now) from None
+            if error.missing:
                 return None
             raise
+
+    def _close(self, kind: tuple[str, str], resource: Resource | None, now: float) -> _Closed:
+        group, plural = (resource.group, resource.plural) if resource is not None else ("", "")
+        # Not by the kind: anybody may name any kind as an owner, and only what is served has a plural.
+        self._refusals.labels(group, plural).inc()
+        log.info(
+            "what controls an owner may not be read: controller.readOwners of the chart lets it be",
+            extra={"kind": kind[1], "group": group, "resource": plural},
+        )
+        self._closed[kind] = now + ASK_AGAIN
+        return _Closed(self._closed[kind])
 
     async def _discover(self, owner: OwnerReference) -> Resource | None:
         group, _, version = owner.api_version.rpartition("/")

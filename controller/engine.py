@@ -123,7 +123,7 @@ class Engine:
             rules=settings.cleanup,
             remover=self._remover,
             leftovers=self._leftovers,
-            chains=Chains(client),
+            chains=Chains(client, metrics),
             voids=self._voids,
             gap=lambda: self.election.gap,
         )

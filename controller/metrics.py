@@ -69,6 +69,12 @@ class Metrics:
         self.errors = Counter(
             "muster_write_errors", "Writes that failed, by HTTP status (0: no answer).", ["status"], registry=registry
         )
+        self.owner_refusals = Counter(
+            "muster_owner_reads_refused",
+            "Looks at what controls the owner of a job that RBAC refused.",
+            ["group", "resource"],
+            registry=registry,
+        )
         self.pending_mirrors = Gauge(
             "muster_pending_mirrors", "Decisions not yet shown on their owner.", registry=registry
         )
