@@ -112,7 +112,6 @@ class Engine:
             queue=self._queue,
             deadlines=self._deadlines,
             writer=self._writer,
-            fence=self.fence,
             outage=self.outage,
             supervision=self._supervision,
             figures=self._figures,

@@ -30,7 +30,6 @@ from controller.decide import (
     mirror_of,
 )
 from controller.election import NotLeading
-from controller.fence import Fence
 from controller.figures import Figures
 from controller.groups import Owned
 from controller.leftovers import Leftovers
@@ -72,7 +71,6 @@ class Steps:
         queue: WorkQueue[Key],
         deadlines: Deadlines[Key],
         writer: Writer,
-        fence: Fence,
         outage: Outage,
         supervision: Supervision,
         figures: Figures,
@@ -91,7 +89,6 @@ class Steps:
         self._queue = queue
         self._deadlines = deadlines
         self._writer = writer
-        self._fence = fence
         self._outage = outage
         self._supervision = supervision
         self._figures = figures
@@ -317,10 +314,7 @@ class Steps:
 
     def _why_not(self, facts: Facts) -> str | None:
         """Why no wait of this kind is ended just now, but for the grace after an outage."""
-        state = self._fence.state()
-        if not state.in_force:
-            return state.reason
-        return self._supervision.blind() or self._lost(facts)
+        return self._supervision.refusal() or self._lost(facts)
 
     def _lost(self, facts: Facts) -> str | None:
         return self._cache.lost(facts.kind)

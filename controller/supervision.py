@@ -40,6 +40,8 @@ class Supervision:
         self._on_fence = on_fence
         self._fence_said: tuple[bool, str] | None = None
         self._blind_said: str | None = None
+        #: Whether a decision was refused since all that was overdue was looked at last.
+        self._refused = False
         self._steps = 0
 
     async def run(self) -> None:
@@ -55,7 +57,22 @@ class Supervision:
             self.notice_step()
             self.fence_changed()
             self._sight_changed()
+            # Not by what is seen here once a second: a watch that breaks is followed again within a fifth of that, and
+            # a deadline that passed just then has nothing of its own to bring it back.
+            if self._refused and self._why_not() is None:
+                self._refused = False
+                self._look_again()
             await asyncio.sleep(1)
+
+    def refusal(self) -> str | None:
+        """Why no wait is ended just now; None if waits are. Whoever was refused is looked at again once it is over."""
+        why = self._why_not()
+        self._refused |= why is not None
+        return why
+
+    def _why_not(self) -> str | None:
+        state = self._fence.state()
+        return self._blind() if state.in_force else state.reason
 
     def notice_step(self) -> None:
         """Begin the grace if the server's clock has stepped: before any decision is made by it."""
@@ -84,17 +101,16 @@ class Supervision:
         self._look_again()
 
     def _sight_changed(self) -> None:
-        blind = self.blind()
+        blind = self._blind()
         if blind == self._blind_said:
             return
         self._blind_said = blind
         if blind is None:
             log.info("all that a commit rests on is followed again")
-            self._look_again()
         elif self._cache.synced:
             log.warning("deadlines are not enforced for now", extra={"reason": blind})
 
-    def blind(self) -> str | None:
+    def _blind(self) -> str | None:
         """Why the copies that every commit rests on may be old; None if they are followed. Owners are for the steps.
 
         Silence alone tells nothing before the reflector's own limit: bookmarks were seen two minutes apart.

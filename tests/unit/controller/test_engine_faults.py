@@ -178,6 +178,25 @@ async def test_what_a_commit_rests_on_must_be_followed(cluster: Cluster, start: 
         await controller.until(lambda: cluster.mirrored)
 
 
+async def test_a_watch_that_is_reopened_just_as_a_deadline_passes_loses_it_not(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fifth of a second, between two looks of the supervision."""
+    due_in(cluster, 2500)
+    async with start() as controller:
+        await in_force(controller)
+        queues, fire = controller.engine.cache.local_queues, controller.engine._deadlines._fire
+
+        def broken(key: str) -> None:
+            queues.trouble = "the watch broke"
+            fire(key)
+
+        monkeypatch.setattr(controller.engine._deadlines, "_fire", broken)
+        await controller.until(lambda: controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 1)
+        queues.trouble = None
+        await controller.until(lambda: cluster.mirrored)
+
+
 async def test_a_mirror_is_not_taken_off_on_the_word_of_an_old_copy(cluster: Cluster, start: Any) -> None:
     """Our watch of Workloads is silent; another leader commits and mirrors; that of jobs tells us of the mirror."""
     due_in(cluster, 10 * MINUTE)
