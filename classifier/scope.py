@@ -23,6 +23,8 @@ POD_GROUP: Final[GroupKind] = ("", "PodGroup")
 ALONE: Final[GroupKind] = (api.KUEUE_GROUP, api.WORKLOADS.kind)
 #: They cannot be stopped as a whole, or would make what was ended anew: judged and reported, never bounded.
 REPORT_ONLY: Final[frozenset[GroupKind]] = frozenset({("leaderworkerset.x-k8s.io", "LeaderWorkerSet")})
+#: What pods are queued as: alone, or as a group.
+_OF_PODS: Final = (Pod, PodGroup)
 
 #: The kinds whose wait is bounded.
 BOUNDED: Final[dict[GroupKind, KindView]] = {
@@ -78,7 +80,7 @@ def why_not_ours(job: Meta) -> str | None:
         parent = _whole(one)
         if parent is not None:
             return f"is part of {parent.kind}/{parent.name}"
-        kind = one.annotation(SUSPENDING_PARENT) if isinstance(one, Pod | PodGroup) else None
+        kind = one.annotation(SUSPENDING_PARENT) if isinstance(one, _OF_PODS) else None
         if kind:
             return f"is part of a {kind}"
     if isinstance(job, Workload) and job.label(api.JOB_UID) is not None:
@@ -108,7 +110,7 @@ def _whole(job: Meta) -> OwnerReference | None:
     a LeaderWorkerSet own theirs without controlling them (reference/kueue.md §4.2)."""
     if isinstance(job, Workload):
         return next(iter(job.metadata.owner_references or ()), None)
-    return job.controller if isinstance(job, Pod | PodGroup) else parent_of(job)
+    return job.controller if isinstance(job, _OF_PODS) else parent_of(job)
 
 
 def why_never(workload: Workload, *, ownerless: bool = False) -> str | None:

@@ -5,7 +5,6 @@ from typing import Final
 
 from classifier.fit.finding import Finding
 from classifier.fit.gang import Podset
-from classifier.fit.judging.found import Found
 from classifier.fit.mode import weakest
 from classifier.fit.verdict import LINE_PREFIX, Mode, Outcome, PodSetVerdict, Verdict
 
@@ -21,13 +20,21 @@ def not_judged(outcome: Outcome, reason: str, notes: list[str] | None = None, *,
     return Verdict(outcome=outcome, line=line, reason=reason, warnings=warnings)
 
 
-def answer(found: Found, podsets: Sequence[Podset], ceiling: Mode, age: int, notes: list[str]) -> Verdict:
-    """``age`` in seconds; ``ceiling`` the strictest mode allowed."""
-    gang = found.gang
-    mode = weakest([gang.mode, ceiling]) if gang.mode is not None else None
+def answer(
+    gang: Finding,
+    each: Sequence[Finding],
+    podsets: Sequence[Podset],
+    ceiling: Mode,
+    age: int,
+    notes: Sequence[str],
+    asides: Sequence[str],
+) -> Verdict:
+    """``gang`` and ``each`` of its ``podsets``: what was found. ``age`` in seconds; ``ceiling`` the strictest mode
+    allowed. A denial speaks for itself: who is not denied hears the ``asides`` too, not only the ``notes``."""
+    mode = weakest((gang.mode, ceiling)) if gang.mode is not None else None
     denied = gang.outcome is Outcome.NEVER_FITS and gang.licensed and mode == "Enforce"
-    alike = dict.fromkeys((gang.profiles, *[one.profiles for one in found.podsets]))
-    profiles = dict.fromkeys(name for names in alike for name in names)
+    alike = dict.fromkeys([gang.profiles, *[one.profiles for one in each]])
+    profiles = dict.fromkeys([name for names in alike for name in names])
     return Verdict(
         outcome=gang.outcome,
         denied=denied,
@@ -36,9 +43,9 @@ def answer(found: Found, podsets: Sequence[Podset], ceiling: Mode, age: int, not
         line=_line(gang.outcome, gang.statement, gang.advice),
         reason=gang.statement,
         binding=gang.binding,
-        pod_sets=[_podset(podset, one, age) for podset, one in zip(podsets, found.podsets, strict=True)],
+        pod_sets=[_podset(podset, one, age) for podset, one in zip(podsets, each, strict=True)],
         advice=gang.advice,
-        warnings=_warnings(notes if denied else [*notes, *_complaint(gang), *found.notes]),
+        warnings=_warnings(notes if denied else [*notes, *_complaint(gang), *asides]),
     )
 
 
@@ -79,5 +86,5 @@ def _complaint(found: Finding) -> list[str]:
     return []
 
 
-def _warnings(texts: list[str]) -> list[str]:
+def _warnings(texts: Sequence[str]) -> list[str]:
     return [text if len(text) <= WARNING_LENGTH else text[: WARNING_LENGTH - 1] + "…" for text in texts[:MAX_WARNINGS]]

@@ -21,7 +21,7 @@ from classifier.fit.skip import why_not_judged, why_not_judged_waiting, why_not_
 from classifier.fit.verdict import Outcome, Verdict
 from classifier.fit.world import World
 from classifier.instant import MINUTE
-from classifier.objects import ClusterQueue, LocalQueue, Meta, Workload
+from classifier.objects import ClusterQueue, LocalQueue, Meta, PodGroup, Workload
 from classifier.scope import kind_of, queue_of
 
 #: A snapshot that has not been known to be current for this long proves nothing any more.
@@ -40,7 +40,7 @@ def judge(obj: Meta, world: World, now: int, steps: int = STEPS) -> Verdict:
     reason = why_not_judged(obj)
     if reason is not None:
         return not_judged(Outcome.SKIPPED, f"{kind.kind} {reason}")
-    return _judge(obj, obj, podsets_of, world, now, steps)
+    return _judge(obj, obj, kind, podsets_of, world, now, steps)
 
 
 def judge_waiting(
@@ -53,10 +53,12 @@ def judge_waiting(
     reason = why_not_judged_waiting(workload)
     if reason is not None:
         return not_judged(Outcome.SKIPPED, f"Workload {reason}")
-    return _judge(workload, owner or workload, waiting_podsets, world, now, steps)
+    return _judge(workload, owner or workload, api.WORKLOADS, waiting_podsets, world, now, steps)
 
 
-def _judge(obj: Meta, asking: Meta, podsets_of: PodsetsOf, world: World, now: int, steps: int) -> Verdict:
+def _judge(
+    obj: Meta, asking: Meta, kind: api.Resource, podsets_of: PodsetsOf, world: World, now: int, steps: int
+) -> Verdict:
     """``asking`` is the object people write their wishes on."""
     notes = []
     if asks_to_skip(asking):
@@ -70,13 +72,15 @@ def _judge(obj: Meta, asking: Meta, podsets_of: PodsetsOf, world: World, now: in
     kept = world.at(now)
     at = counter(local_queue, queue, world, kept)
     wrong = wrong_mode("job", asking)
-    notes += [*([wrong] if wrong is not None else ()), *at.wrong_modes]
+    if wrong is not None:
+        notes.append(wrong)
+    notes += at.wrong_modes
     if at.ceiling.mode == "Off":
         return not_judged(Outcome.SKIPPED, f"{api.PREFLIGHT_MODE} of {at.ceiling.source} is Off", notes)
     if at.remote is not None:
         return not_judged(Outcome.SKIPPED, f"ClusterQueue {queue.name} runs its jobs in other clusters", notes)
 
-    unmanaged = why_not_queued(obj, world.kueue_config)
+    unmanaged = why_not_queued(api.PODS if isinstance(obj, PodGroup) else kind, world.kueue_config)
     if unmanaged is not None:
         return not_judged(Outcome.SKIPPED, unmanaged, notes, warn=True)
     try:
@@ -88,24 +92,22 @@ def _judge(obj: Meta, asking: Meta, podsets_of: PodsetsOf, world: World, now: in
     hearing = Hearing(queue, world, now, Budget(steps), kept)
     found = assign(podsets, hearing, steps)
     age = _age(world, now)
-    spoken = _Spoken(
-        counter=at,
-        age=age,
-        doubt=_too_old(age) or at.doubt,
-        override=overridden(obj, at.requests) if at.requests else None,
-        notes=tuple(notes),
+    beside = _Beside(
+        at, age, _too_old(age) or at.doubt, overridden(obj, at.requests) if at.requests else None, tuple(notes)
     )
     if found.pools:
-        return _conclude(found, podsets, hearing, spoken)  # what autoscalers tell is true for a while
-    # The same gang is judged when it is stamped and again when it is let in.
-    verdicts: dict[Hashable, tuple[Found, _Spoken, Verdict]] = hearing.sort("verdicts")
-    key = (id(found), *spoken.key)
-    if key not in verdicts:
-        verdicts[key] = found, spoken, _conclude(found, podsets, hearing, spoken)
-    return verdicts[key][2]
+        return _conclude(found, podsets, now, beside)  # what autoscalers tell is true for a while
+    # The same gang is judged when it is stamped and again when it is let in. Found and counter are replaced, never
+    # changed: they are known by their identity, and kept as long as the key, or others would take it.
+    verdicts: dict[Hashable, tuple[Found, _Beside, Verdict]] = hearing.sort("verdicts")
+    key = id(found), id(at), *beside[1:]
+    known = verdicts.get(key)
+    if known is None:
+        known = verdicts[key] = found, beside, _conclude(found, podsets, now, beside)
+    return known[2]
 
 
-class _Spoken(NamedTuple):
+class _Beside(NamedTuple):
     """All that a verdict says beside what was found. ``age`` in seconds."""
 
     counter: Counter
@@ -114,32 +116,28 @@ class _Spoken(NamedTuple):
     override: str | None
     notes: tuple[str, ...]
 
-    @property
-    def key(self) -> tuple[Hashable, ...]:
-        """By the identity of what is replaced, never changed. Keep it as long as the key, or others take it."""
-        return id(self.counter), self.age, self.doubt, self.override, self.notes
+
+def _conclude(found: Found, podsets: Sequence[Podset], now: int, beside: _Beside) -> Verdict:
+    gang, each = found.gang, found.podsets
+    asides: Sequence[str] = found.notes
+    if beside.doubt is not None:
+        gang = _without_proof(gang, beside.doubt)
+        each = [_without_proof(one, beside.doubt) for one in each]
+    if gang.outcome is not Outcome.SKIPPED:
+        gang, chain = _along(gang, beside.counter.faults)
+        override = [beside.override] if beside.override else []
+        asides = [*override, *found.notes, *of_backoff(found.pools, gang, now), *chain]
+    return answer(gang, each, podsets, beside.counter.ceiling.mode, beside.age, beside.notes, asides)
 
 
-def _conclude(found: Found, podsets: Sequence[Podset], hearing: Hearing, spoken: _Spoken) -> Verdict:
-    doubt = spoken.doubt
-    if doubt is not None:
-        found = found._replace(
-            gang=_without_proof(found.gang, doubt), podsets=[_without_proof(one, doubt) for one in found.podsets]
-        )
-    if found.gang.outcome is not Outcome.SKIPPED:
-        found, chain = _along(found, spoken.counter.faults)
-        override = [spoken.override] if spoken.override else []
-        asides = [*override, *found.notes, *of_backoff(found.pools, found.gang, hearing.now), *chain]
-        found = found._replace(notes=tuple(asides))
-    return answer(found, podsets, spoken.counter.ceiling.mode, spoken.age, list(spoken.notes))
-
-
-def _along(found: Found, faults: Sequence[ChainFault]) -> tuple[Found, list[str]]:
+def _along(gang: Finding, faults: Sequence[ChainFault]) -> tuple[Finding, list[str]]:
     """What stands in the way to the queue: a gang that could run does not get there, whatever else is found."""
+    if not faults:
+        return gang, []
     broken = next((fault for fault in faults if fault.kind == "misconfigured"), None)
-    if broken is not None and found.gang.outcome is not Outcome.NEVER_FITS:
-        found = found._replace(gang=Finding(outcome=Outcome.MISCONFIGURED, statement=broken.text))
-    return found, [fault.text for fault in faults if fault is not broken]
+    if broken is not None and gang.outcome is not Outcome.NEVER_FITS:
+        gang = Finding(outcome=Outcome.MISCONFIGURED, statement=broken.text)
+    return gang, [fault.text for fault in faults if fault is not broken]
 
 
 def _queues(obj: Meta, world: World) -> tuple[LocalQueue | None, ClusterQueue | None, str]:

@@ -2,8 +2,8 @@
 
 from classifier import api
 from classifier.fit.requests import KueueConfig, parse
-from classifier.objects import ClusterQueue, ConfigMap, Meta, PodGroup, RayJob, Workload
-from classifier.scope import kind_of, queue_of, why_not_ours
+from classifier.objects import ClusterQueue, ConfigMap, Meta, RayJob, Workload
+from classifier.scope import queue_of, why_not_ours
 
 
 def why_not_judged(obj: Meta) -> str | None:
@@ -31,11 +31,10 @@ def why_not_judged_waiting(workload: Workload) -> str | None:
     return None if workload.queue_name else "has no spec.queueName"
 
 
-def why_not_queued(obj: Meta, config_map: ConfigMap | None) -> str | None:
+def why_not_queued(kind: api.Resource, config_map: ConfigMap | None) -> str | None:
     """A kind that Kueue's configuration leaves out runs at once, whatever queue it names."""
     config = parse(config_map) if config_map is not None else None
-    kind = api.PODS if isinstance(obj, PodGroup) else kind_of(obj)
-    if kind is None or not isinstance(config, KueueConfig) or config.manages(kind) is not False:
+    if not isinstance(config, KueueConfig) or config.manages(kind) is not False:
         return None
     return f"Kueue does not queue kind {kind.kind} here (integrations.frameworks)"
 

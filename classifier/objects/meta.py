@@ -80,7 +80,10 @@ class Meta(Obj):
     @property
     def controller(self) -> OwnerReference | None:
         """The one owner that controls this object, if any."""
-        return next((o for o in self.metadata.owner_references or () if o.controller), None)
+        for owner in self.metadata.owner_references or ():
+            if owner.controller:
+                return owner
+        return None
 
 
 class Condition(Obj):

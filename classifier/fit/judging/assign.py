@@ -6,55 +6,47 @@ fits when one does both. Nothing here relies on which of them Kueue would find.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from operator import attrgetter
 from typing import Final
+
+import msgspec
 
 from classifier.fit import advice
 from classifier.fit.budget import OverBudget
 from classifier.fit.finding import BEST_FIRST, GOOD, Finding, unknown, worst
 from classifier.fit.gang import Podset
 from classifier.fit.judging import domain
-from classifier.fit.judging.course import Courses, key_of
+from classifier.fit.judging.course import Courses
 from classifier.fit.judging.found import Found, adding_up
 from classifier.fit.judging.hearing import Hearing
 from classifier.fit.judging.joint import Seated, promise, proof, undecided
-from classifier.fit.judging.reading import shape_of
 from classifier.fit.judging.seat import Seat, resting_on
+from classifier.fit.judging.shape import length, shape_of_gang, shapes_in
 from classifier.fit.judging.short import fewer_only, no_assignment, shortage, uncovered
 from classifier.fit.quota import Assignment, Demand, assignments, impossible
 from classifier.fit.verdict import Outcome
 
 #: Assignments looked at one by one; past them only what holds for all of them at once is a proof.
 MOST_ASSIGNMENTS: Final = 64
-#: What tells podsets of one shape apart.
-_SIZE: Final = attrgetter("name", "count", "min_count", "least")
-#: Bytes that a template may well have which is like no other: nobody knows how many.
-_SHAPELESS: Final = 1 << 20
 
 
 def assign(podsets: Sequence[Podset], hearing: Hearing, steps: int) -> Found:
     """``steps``: what the hearing's budget began with, for the sentence when it is spent."""
-    shapes = [shape_of(podset) for podset in podsets]
-    shaped = key_of(shapes, podsets)
-    key = steps, shaped, tuple(map(_SIZE, podsets))
+    shape = shape_of_gang(podsets)
+    key = steps, shape, tuple([(one.name, one.count, one.min_count, one.least) for one in podsets])
     kept: dict[Hashable, Found] = hearing.sort("gangs")
     found = kept.get(key)
     if found is None:
-        hearing.kept.weigh(sum(map(_weight, podsets, shapes)))
+        hearing.kept.weigh(length(shape) + sum([len(podset.name) for podset in podsets]))
         courses = Courses(hearing)
-        found = courses.run(shaped, podsets)
+        found = courses.run(shape, podsets)
         if found is None:
-            seats = [Seat(podset, shape, hearing) for podset, shape in zip(podsets, shapes, strict=True)]
+            shapes = shapes_in(podsets, shape)
+            hearing.kept.weigh(sum(length(one) for one in shapes if one is not shape))
+            seats = [Seat(podset, one, hearing) for podset, one in zip(podsets, shapes, strict=True)]
             found = _assign(seats, hearing, steps)
-            courses.learn(shaped, seats, found, steps - hearing.budget.left)
+            courses.learn(shape, seats, found, steps - hearing.budget.left)
         kept[key] = found
     return found
-
-
-def _weight(podset: Podset, shape: object) -> int:
-    """Bytes of its own words that are kept with what is found."""
-    words = podset.name if podset.topology is None else (podset.name, podset.topology)
-    return len(str(words)) + (len(shape) if isinstance(shape, bytes) else _SHAPELESS)
 
 
 def _assign(seats: Sequence[Seat], hearing: Hearing, steps: int) -> Found:
@@ -180,7 +172,11 @@ class _Best:
         gang, each = self.found.gang, self.found.podsets
         notes = advice.of_promise(stages, gang, self._hearing)
         if len(stages) == 1 and isinstance(gang.needs, int):
-            each = adding_up(each, gang.needs)
+            adds = adding_up([one.needs if isinstance(one.needs, int) else 0 for one in each], gang.needs)
+            each = [
+                msgspec.structs.replace(one, needs=add) if isinstance(one.needs, int) else one
+                for one, add in zip(each, adds, strict=True)
+            ]
         self.found = Found(gang, each, tuple(notes), advice.told_pools(stages))
 
     @property

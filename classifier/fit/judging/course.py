@@ -7,10 +7,10 @@ forgotten with it. A course says what the long way would, for as many steps; wha
 """
 
 from collections.abc import Hashable, Sequence
-from operator import attrgetter, mul
+from operator import gt, mul
 from typing import Final, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from classifier.fit import advice
 from classifier.fit.budget import Budget, OverBudget
@@ -21,15 +21,19 @@ from classifier.fit.judging.choice import Choice
 from classifier.fit.judging.found import Found, adding_up
 from classifier.fit.judging.hearing import Hearing
 from classifier.fit.judging.joint import Floor, Seated, Table, by_number, floor, promised_in, table
+from classifier.fit.judging.room import nodes_in_order
 from classifier.fit.judging.seat import Seat, resting_on
 from classifier.fit.judging.weigh import Rooms, promised_to, some_promised
-from classifier.fit.pack import greedy
 from classifier.fit.pack.exact import MAX_STEPS
+from classifier.fit.pack.greedy import greedy
 from classifier.fit.supplied.pools import Pool
 from classifier.fit.verdict import Outcome
 
 #: Laying a course is no job's to pay for.
 _ENDLESS: Final = 1 << 40
+
+FITS: Final = Outcome.FITS
+GROWS: Final = Outcome.FITS_AFTER_SCALE_UP
 
 #: The outcome, and how often nodes were packed: what the long way takes hangs on that.
 Way = tuple[Outcome, int]
@@ -69,16 +73,6 @@ class Courses:
             self._kept[key] = course
 
 
-def key_of(shapes: Sequence[Hashable], podsets: Sequence[Podset]) -> Hashable:
-    """Equal for gangs that differ in names and counts alone."""
-    return tuple(
-        [
-            shape if podset.topology is None and not podset.stage else (shape, podset.topology, podset.stage)
-            for shape, podset in zip(shapes, podsets, strict=True)
-        ]
-    )
-
-
 class Place(NamedTuple):
     """Where a podset stands, and what is promised to any number of its pods. Holds for up to ``most``."""
 
@@ -116,6 +110,10 @@ class Course:
     ) -> None:
         self._places, self._quotas, self._beside = places, quotas, beside
         self._rests_on, self._most_nodes, self._pools = rests_on, most_nodes, pools
+        #: Of each place, what is asked of it for every gang.
+        self._most = [place.most for place in places]
+        self._offers = [place.rooms.offers for place in places]
+        self._promises = [(place.some, place.rooms.ready) for place in places]
         #: What the long way takes, without the packing; never less than that.
         self._steps: dict[Way, int] = {}
 
@@ -131,45 +129,53 @@ class Course:
         """Whether the course leads where the long way did, for what that ``spent``."""
         budget = Budget(_ENDLESS)
         own, way = self._go(podsets, budget)
-        if own != found:
+        if own is None or own != found._replace(podsets=[replace(one, statement="") for one in found.podsets]):
             return False
         self._steps[way] = spent - (_ENDLESS - budget.left)
         return True
 
     def _go(self, podsets: Sequence[Podset], budget: Budget) -> tuple[Found | None, Way]:
+        """Without what it says of each podset by itself, which nobody hears of a gang that fits."""
         counts = [podset.count for podset in podsets]
-        each = []
-        for podset, count, (rooms, some, most) in zip(podsets, counts, self._places, strict=True):
-            if not 0 < count <= most or podset.min_count < count:
-                return _NOT_HERE
-            each.append(promised_to(count, rooms, some))
+        if min(counts) <= 0 or any(map(gt, counts, self._most)):
+            return _NOT_HERE
+        if any(map(gt, counts, [podset.min_count for podset in podsets])):
+            return _NOT_HERE
         for amounts, limit in self._quotas:
             if sum(map(mul, counts, amounts)) > limit:
                 return _NOT_HERE
-        gang, packed = (each[0], 0) if self._beside is None else _together(self._beside, each, counts, budget)
-        if gang is None or not isinstance(gang.needs, int):
-            return _NOT_HERE
+        needs = list(map(nodes_in_order, counts, self._offers))
+        if self._beside is None:
+            gang, packed = promised_to(counts[0], self._places[0].rooms, self._places[0].some), 0
+        else:
+            largest = self._places[needs.index(max(needs))].some.flavor
+            together, packed = _together(self._beside, largest, counts, budget)
+            if together is None:
+                return _NOT_HERE
+            gang = together
         nodes, own = gang.needs, self._rests_on
-        if self._most_nodes is not None and nodes > self._most_nodes:
+        if not isinstance(nodes, int) or (self._most_nodes is not None and nodes > self._most_nodes):
             return _NOT_HERE
-        gang = msgspec.structs.replace(gang, profiles=own.profiles, mode=own.mode, licensed=own.licensed)
-        return Found(gang, adding_up(each, nodes), (), self._pools), (gang.outcome, packed)
+        each = [
+            replace(some, outcome=FITS if ready >= count else GROWS, needs=adds)
+            for (some, ready), count, adds in zip(self._promises, counts, adding_up(needs, nodes), strict=True)
+        ]
+        gang = replace(gang, profiles=own.profiles, mode=own.mode, licensed=own.licensed)
+        return Found(gang, each, (), self._pools), (gang.outcome, packed)
 
 
 _NOT_HERE: Final[tuple[None, Way]] = None, (Outcome.UNKNOWN, 0)
 
 
-def _together(
-    beside: Beside, each: Sequence[Finding], counts: Sequence[int], budget: Budget
-) -> tuple[Finding | None, int]:
-    """As ``joint.promise`` says it, as far as greedy placement finds it; and how many packings that took."""
+def _together(beside: Beside, largest: str | None, counts: Sequence[int], budget: Budget) -> tuple[Finding | None, int]:
+    """As ``joint.promise`` says it, as far as greedy placement finds it; and how many packings that took. ``largest``:
+    the flavor of the podset that needs the most nodes."""
     laid, lower, ready = beside
     if lower.layout is None:
         return None, 0
     nodes = greedy(lower.layout, counts, budget).nodes
     if nodes is None:
         return None, 1
-    largest = max(each, key=attrgetter("needs"))
     stand, packed = laid.any_ready and by_number(nodes, lower), 1
     if laid.any_ready and not stand:
         if ready is None or ready.layout is None:
@@ -180,7 +186,7 @@ def _together(
                 return None, _SEARCHED  # and might find room
             packed = _SEARCHED
         stand = other.nodes is not None
-    return promised_in(nodes, lower, laid, largest.flavor, stand=stand), packed
+    return promised_in(nodes, lower, laid, largest, stand=stand), packed
 
 
 def lay(seats: Sequence[Seat], found: Found, hearing: Hearing) -> Course | None:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from classifier.fit.finding import Finding
 from classifier.fit.supplied.pools import Pool
 
@@ -20,16 +18,16 @@ class Found(NamedTuple):
     pools: tuple[Pool, ...] = ()
 
 
-def adding_up(each: Sequence[Finding], nodes: int) -> list[Finding]:
-    """With what each podset adds to the gang's nodes: whoever needs few stands on those of the others."""
-    needs = [one.needs if isinstance(one.needs, int) else 0 for one in each]
-    found = list(each)
+def adding_up(needs: Sequence[int], nodes: int) -> list[int]:
+    """What each podset adds to the ``nodes`` of the gang: whoever ``needs`` few stands on those of the others."""
+    found = list(needs)
     over = sum(needs) - nodes
-    for at in sorted(range(len(each)), key=needs.__getitem__):
-        if over <= 0:
+    if over <= 0:
+        return found
+    for at in sorted(range(len(found)), key=found.__getitem__):
+        less = min(over, found[at])
+        found[at] -= less
+        over -= less
+        if not over:
             break
-        less = min(over, needs[at])
-        if less > 0:
-            found[at] = msgspec.structs.replace(each[at], needs=needs[at] - less)
-            over -= less
     return found

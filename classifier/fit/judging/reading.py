@@ -13,7 +13,7 @@ from classifier import api
 from classifier.fit.budget import Effort, effort_of
 from classifier.fit.gang import GangError, Podset
 from classifier.fit.matching.match import asked_labels
-from classifier.fit.matching.placement import doubt, host_ports, marks, one_per_node
+from classifier.fit.matching.placement import doubt, host_ports, one_per_node
 from classifier.fit.quota import touched_groups, with_pods
 from classifier.fit.requests import (
     Amounts,
@@ -33,8 +33,6 @@ from classifier.quantity import MAX_INT64, is_extended
 #: Stands for the podset's name in what is kept for all podsets of a shape.
 WHO: Final = "\0"
 _BY_LIMIT_RANGE: Final = ("cpu", "memory", "ephemeral-storage")
-_ENCODER: Final = msgspec.json.Encoder()
-_NO_SPEC: Final = PodSpec()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +86,6 @@ class Reading:
     def sure(self) -> bool:
         """Whether Kueue gives a flavor of every one of the groups; where it does not, other nodes are open."""
         return all(group.sure for group in self.groups)
-
-
-def shape_of(podset: Podset) -> object:
-    """Equal for podsets that :func:`read` cannot tell apart."""
-    counted = podset.counted_spec if podset.counted is not None else None
-    before = podset.counted_before.spec if podset.counted_before is not None else None
-    spec = podset.template.spec or _NO_SPEC
-    try:
-        return _ENCODER.encode((podset.namespace, spec, counted, before, marks(podset), podset.is_pod))
-    except (ValueError, TypeError, OverflowError):
-        return object()  # nothing that JSON carries; like no other
 
 
 def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> Reading:

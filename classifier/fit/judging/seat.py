@@ -1,6 +1,6 @@
 """One podset of the gang that is judged: which flavors it may get, and what each choice of them comes to by itself."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import product
 from math import prod
 from typing import Final
@@ -22,7 +22,7 @@ MOST_CHOICES: Final = 512
 
 
 class Seat:
-    def __init__(self, podset: Podset, shape: object, hearing: Hearing) -> None:
+    def __init__(self, podset: Podset, shape: Hashable, hearing: Hearing) -> None:
         self.podset = podset
         self.hearing = hearing
         self.shape = shape

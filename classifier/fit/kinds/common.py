@@ -30,8 +30,11 @@ def product(one: int, other: int, field: str) -> int:
 
 def pods_of_job(parallelism: int | None, completions: int | None, field: str = "spec") -> int:
     """Pods a batch Job runs at once: ``parallelism``, 1 if absent, limited by ``completions``."""
-    wanted = count_of(parallelism, ".parallelism", 1, field)
-    ends = count_of(completions, ".completions", wanted, field)
+    wanted = 1 if parallelism is None else parallelism
+    ends = wanted if completions is None else completions
+    if not (0 <= wanted <= MAX_INT32 and 0 <= ends <= MAX_INT32):
+        count_of(wanted, ".parallelism", of=field)
+        count_of(ends, ".completions", of=field)
     return ends if ends < wanted else wanted
 
 
@@ -50,18 +53,10 @@ def podset(
     """As Kueue makes it: its name in lower case, its topology from the template (Kueue: NewPodSetReference)."""
     found = template or PodTemplate()
     annotations = found.metadata.annotations if found.metadata else None
-    return Podset(
-        name=name.lower(),
-        count=count,
-        min_count=count if min_count is None else min_count,
-        template=found,
-        namespace=namespace,
-        path=path if template is not None else None,
-        least=least,
-        topology=topology_asked(annotations) if annotations else None,
-        counted=counted,
-        stage=stage,
-    )
+    topology = topology_asked(annotations) if annotations else None
+    least_counted = count if min_count is None else min_count
+    at = path if template is not None else None
+    return Podset(name.lower(), count, least_counted, found, namespace, at, least, topology, counted, None, stage)
 
 
 def few_enough(podsets: int, field: str) -> None:

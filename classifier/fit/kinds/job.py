@@ -5,7 +5,7 @@ import re
 from classifier import api
 from classifier.fit.gang import Podset, Runtimes
 from classifier.fit.kinds.common import pods_of_job, podset
-from classifier.objects import Job, JobSpec, JobStatus
+from classifier.objects import Job, JobSpec
 
 
 def job_podsets(job: Job, runtimes: Runtimes) -> list[Podset]:
@@ -18,10 +18,13 @@ def job_podsets(job: Job, runtimes: Runtimes) -> list[Podset]:
 
 def _left(job: Job, count: int) -> int:
     """Pods it still needs, if it has run before: quota is asked for no others (Kueue: ReclaimablePods)."""
-    status, completions = job.status or JobStatus(), job.spec.completions if job.spec else None
+    status, completions = job.status, job.spec.completions if job.spec else None
+    needed = count if completions is None else completions
+    if status is None:
+        return needed
     if status.failed_indexes:
         return 0  # each of these needs none, and they are not counted here
-    return max(0, (count if completions is None else completions) - max(0, status.succeeded or 0))
+    return max(0, needed - max(0, status.succeeded or 0))
 
 
 def _min_count(job: Job, count: int) -> int:

@@ -38,8 +38,7 @@ def replicated_podsets(jobs: list[ReplicatedJob], namespace: str, at: str | None
     """``replicas`` (1 if absent, JobSet's CRD) times the pods of one Job. ``at``: JSON Pointer of the list, if any."""
     few_enough(len(jobs), "spec.replicatedJobs")
     found = []
-    for index, (job, stage) in enumerate(zip(jobs, _stages(jobs), strict=True)):
-        names = _named(index, at)
+    for job, stage, names in zip(jobs, _stages(jobs), _names(at), strict=False):
         template = job.template or JobTemplate()
         spec = template.spec or JobSpec()
         count = pods_of_job(spec.parallelism, spec.completions, names.spec)
@@ -60,11 +59,14 @@ class _Named(NamedTuple):
     path: str | None
 
 
-@lru_cache(maxsize=4 * MAX_PODSETS)
-def _named(index: int, at: str | None) -> _Named:
-    """Kept, for the first few of a list are named again and again."""
-    field = f"spec.replicatedJobs[{index}]"
-    return _Named(field, f"{field}.template.spec", None if at is None else f"{at}/{index}/template/spec/template")
+@lru_cache(maxsize=8)
+def _names(at: str | None) -> list[_Named]:
+    """Of as many as there may be: few lists are named again and again."""
+    fields = [f"spec.replicatedJobs[{index}]" for index in range(MAX_PODSETS)]
+    return [
+        _Named(field, f"{field}.template.spec", None if at is None else f"{at}/{index}/template/spec/template")
+        for index, field in enumerate(fields)
+    ]
 
 
 def _stages(jobs: Sequence[ReplicatedJob]) -> list[int]:

@@ -6,13 +6,15 @@ fill up in few ways, each of which is worked out once.
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
-from operator import mul
+from operator import ge, mul
 from typing import Any, Final
 
 from classifier.fit.pack.packing import ENDLESS, Bin, Part
 
 #: The bins that hold at least one pod of a part, with how many a node holds: fullest first, then by key.
 Rooms = Sequence[tuple[int, int]]
+#: Parts, by their number, each with its rooms.
+Placed = Sequence[tuple[int, Rooms]]
 
 _NOT_ASKED: Final = -1
 
@@ -54,7 +56,7 @@ class Layout:
         self._emptiest: list[dict[int, Rooms]] = [{} for _ in parts]
         self._empty: dict[int, Node] = {}
         self._known = known if known is not None else {}
-        self._most: list[int] | None = None
+        self._scarce: list[tuple[Sequence[int], int]] | None = None
         #: Of each bin; and whether of some there are nodes without end.
         self.nodes = [one.nodes for one in bins]
         self.endless = None in self.nodes
@@ -76,6 +78,37 @@ class Layout:
             kept[count] = self._known[self, which, count] = fewer
         return fewer
 
+    def placed(self, counts: Sequence[int]) -> Placed:
+        """The parts of which there are any. The very same as long as there are enough of each to fill a node."""
+        if all(map(ge, counts, self.fullest)):
+            return self.every
+        return [(which, self.rooms(which, count)) for which, count in enumerate(counts) if count > 0]
+
+    @cached_property
+    def every(self) -> Placed:
+        """All parts with all their rooms."""
+        return [(which, self.rooms(which, ENDLESS)) for which in range(len(self.parts))]
+
+    @cached_property
+    def fullest(self) -> list[int]:
+        """Pods of each part on the node that takes most of them, 1 where none takes any."""
+        return [rooms[0][1] if rooms else 1 for _, rooms in self.every]
+
+    @cached_property
+    def even(self) -> list[int] | None:
+        """Pods of each part that all nodes together take by themselves, where each that takes any takes the same."""
+        if self.endless or any(not rooms or rooms[0][1] != rooms[-1][1] for _, rooms in self.every):
+            return None
+        return [sum((self.nodes[at] or 0) * pods for at, pods in rooms) for _, rooms in self.every]
+
+    def largest_first(self, placed: Placed) -> Placed:
+        """Fewest pods a node first: that is the largest share of one."""
+        return self._largest_first if placed is self.every else _by_share(placed)
+
+    @cached_property
+    def _largest_first(self) -> Placed:
+        return _by_share(self.every)
+
     def emptiest(self, which: int, rooms: Rooms) -> Rooms:
         """The same rooms, those of the fewest pods first. They differ by the most that one holds."""
         if rooms[0][1] == rooms[-1][1]:
@@ -90,17 +123,28 @@ class Layout:
     def fewest(self, counts: Sequence[int]) -> int:
         """Fewer nodes never hold so many pods: they ask for so much of a resource in all, and no node has more than
         some. Parts of which there are 0 are not there."""
-        most = self._most
-        if most is None or 0 in counts:
-            open_to = {at for which, count in enumerate(counts) if count for at, _ in self.rooms(which, count)}
-            offers = [self._offers[at] for at in open_to]
-            most = [max((offer[at] for offer in offers), default=ENDLESS) for at in range(len(self._columns))]
+        scarce = self._scarce
+        if scarce is None or 0 in counts:
+            scarce = self._scarcest([which for which, count in enumerate(counts) if count])
             if 0 not in counts:
-                self._most = most
+                self._scarce = scarce
         found = 0
-        for column, offered in zip(self._columns, most, strict=True):
-            if 0 < offered < ENDLESS:
-                found = max(found, -(-sum(map(mul, counts, column)) // offered))
+        for column, offered in scarce:
+            found = max(found, -(-sum(map(mul, counts, column)) // offered))
+        return found
+
+    def _scarcest(self, some: Sequence[int]) -> list[tuple[Sequence[int], int]]:
+        """Of each resource what these parts need, and the most that a node open to any of them has of it; without
+        those of which each part takes no larger a share of that than of another."""
+        open_to = {at for which in some for at, _ in self.rooms(which, ENDLESS)}
+        offers = [self._offers[at] for at in open_to]
+        found: list[tuple[Sequence[int], int]] = []
+        for at, column in enumerate(self._columns):
+            offered = max((offer[at] for offer in offers), default=ENDLESS)
+            if not 0 < offered < ENDLESS or any(_no_more(column, offered, *other) for other in found):
+                continue
+            found = [other for other in found if not _no_more(*other, column, offered)]
+            found.append((column, offered))
         return found
 
     def empty(self, at: int) -> Node:
@@ -185,3 +229,13 @@ class Layout:
             if room < most * need:
                 most = room // need
         return max(0, most)
+
+
+def _by_share(placed: Placed) -> Placed:
+    by_share = sorted([(rooms[0][1], len(rooms), which, rooms) for which, rooms in placed])
+    return [(which, rooms) for _, _, which, rooms in by_share]
+
+
+def _no_more(needs: Sequence[int], offered: int, others: Sequence[int], other: int) -> bool:
+    """Whether no part's share of what is offered is larger than its share of the other."""
+    return all(need * other <= more * offered for need, more in zip(needs, others, strict=True))

@@ -5,19 +5,17 @@ Identical pods are a number, identical partly filled nodes a run of them: 100,00
 
 from collections.abc import Iterator, Sequence
 
-from classifier.fit.pack.layout import Layout, Node, Rooms
+from classifier.fit.pack.layout import Layout, Node, Placed
 
-#: Parts, by their number, in the order they are placed, each with the bins it opens new nodes of, in order.
-Order = Sequence[tuple[int, Rooms]]
+#: Parts in the order they are placed, each with the bins it opens new nodes of, in order.
+Order = Placed
 #: So many nodes that are alike.
 Run = tuple[Node, int]
 
 
-def orders(parts: Order, layout: Layout) -> Iterator[Order]:
+def orders(parts: Placed, layout: Layout) -> Iterator[Order]:
     """Several orders, the likeliest first: none is best for every gang."""
-    # Fewest pods a node first: that is the largest share of one.
-    by_share = sorted([(rooms[0][1], len(rooms), which, rooms) for which, rooms in parts])
-    largest = [(which, rooms) for _, _, which, rooms in by_share]
+    largest = layout.largest_first(parts)
     yield largest
     yield [(which, layout.emptiest(which, rooms)) for which, rooms in largest]
     # Leave to others what they may use: bins that fewer parts may stand in go first.
@@ -40,39 +38,53 @@ def first_fit(order: Order, layout: Layout, counts: Sequence[int], below: int | 
     unopened = list(layout.nodes)
     total = 0
     for which, rooms in order:
-        left = count = counts[which]
-        more = 0
-        for at in [at for at, (node, _) in enumerate(begun) if node.takes[which]]:
-            run = begun[at + more]
-            pods = run[0].takes[which]
+        left = counts[which]
+        before, begun = begun, []
+        for run in before:
+            node, nodes = run
+            pods = node.takes[which] if left else 0
             if pods < 0:
-                pods = layout.takes(run[0], which)
-            if pods:
-                runs = _fill(layout, which, pods if pods < count else count, left, run)
-                begun[at + more : at + more + 1] = runs
-                left -= pods * run[1]
-                if left <= 0:
-                    break
-                more += len(runs) - 1
-        if left <= 0:
+                pods = layout.takes(node, which)
+            if not pods:
+                begun.append(run)
+            elif left < pods * nodes:
+                begun += _fill(layout, which, pods, left, run)
+                left = 0
+            else:
+                left -= pods * nodes
+                filled = node.after.get((which, pods), node)
+                if filled is node:
+                    filled = layout.put(node, which, pods)
+                if filled is not None:
+                    begun.append((filled, nodes))
+        if not left:
             continue
         for index, pods in rooms:
             there = unopened[index]
             if there == 0:
                 continue
-            taken = -(-left // pods)
+            nodes, rest = -(-left // pods), left % pods
             if there is not None:
-                if there < taken:
-                    taken = there
-                unopened[index] = there - taken
-            used[index] = used.get(index, 0) + taken
-            total += taken
-            for run in _fill(layout, which, pods, left, (layout.empty(index), taken)):
-                if begun and begun[-1][0] is run[0]:
-                    begun[-1] = run[0], begun[-1][1] + run[1]  # alike, and side by side
-                else:
-                    begun.append(run)
-            left -= pods * taken
+                if there < nodes:
+                    nodes, rest = there, 0
+                unopened[index] = there - nodes
+            used[index] = used.get(index, 0) + nodes
+            total += nodes
+            node = layout.empty(index)
+            full = nodes - 1 if rest else nodes
+            if full:
+                filled = node.after.get((which, pods), node)
+                if filled is node:
+                    filled = layout.put(node, which, pods)
+                if filled is not None:
+                    if begun and begun[-1][0] is filled:
+                        full += begun.pop()[1]  # alike, and side by side
+                    begun.append((filled, full))
+            if rest:
+                filled = layout.put(node, which, rest)
+                if filled is not None:
+                    begun.append((filled, 1))
+            left -= pods * nodes
             if left <= 0:
                 break
         if left > 0 or (below is not None and total >= below):
@@ -84,10 +96,10 @@ def _fill(layout: Layout, which: int, pods: int, left: int, run: Run) -> list[Ru
     """Put up to ``pods`` on each node of the run, as far as so many are ``left``. What the nodes are then: up to three
     runs, without those that take no more."""
     node, nodes = run
-    full, rest = divmod(left, pods)
+    full = left // pods
+    rest = left - full * pods
     if full >= nodes:
-        filled = layout.put(node, which, pods)
-        return [] if filled is None else [(filled, nodes)]
+        full, rest = nodes, 0
     runs: list[Run] = []
     if full:
         filled = layout.put(node, which, pods)
