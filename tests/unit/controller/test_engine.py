@@ -137,7 +137,7 @@ async def test_after_an_outage_a_commit_is_tried_first_and_then_done_after_the_g
         return web.Response(status=503)
 
     cluster.fault, cluster.faulty = fail_for_a_while, committing
-    async with start("--outage-after=1ms", "--recovery-grace=1500ms") as controller:
+    async with start("--outage-after=0s", "--recovery-grace=1500ms") as controller:
         # Only then, so that no event about the fence comes to the rescue.
         await controller.until(lambda: controller.value("muster_fence_in_force") == 1)
         overdue(cluster)
