@@ -5,17 +5,18 @@ Each replica has a proxy of its own in front of the API server, so that it is kn
 
 import itertools
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 import pytest_asyncio
 
 from classifier import api
-from classifier.instant import parse_instant
+from classifier.instant import SECOND, parse_instant
 from e2e import view
 from e2e.audit import AuditLog, succeeded
 from e2e.builders import Queues
@@ -31,6 +32,8 @@ pytestmark = pytest.mark.timeout(300)
 
 COMMIT = contains('"active":false')
 LEASES = "/leases"
+#: The chart's recoveryGrace in tests, ms (e2e.controlplane.chart).
+GRACE = 2 * SECOND
 
 
 @dataclass
@@ -117,6 +120,17 @@ async def told_once(cluster: Cluster, audit: AuditLog, gang: Gang) -> None:
     assert len(mirrors) == 1, mirrors
 
 
+async def commits(cluster: Cluster, audit: AuditLog, queues: Queues) -> list[Mapping[str, Any]]:
+    """Every request to end a wait that reached the API server, the first one first."""
+    return [
+        event
+        for event in await audit.drain(cluster.admin, queues.namespace)
+        if event["objectRef"]["resource"] == "workloads"
+        and event["user"]["username"] == ACCOUNT
+        and '"active":false' in msgspec.json.encode(event.get("requestObject")).decode()
+    ]
+
+
 async def test_the_other_takes_over_from_a_leader_that_was_killed_without_listing_anything_again(
     cluster: Cluster, pair: Pair, queues: Queues, audit: AuditLog
 ) -> None:
@@ -173,14 +187,47 @@ async def test_a_leader_that_was_stopped_past_its_lease_writes_nothing_when_it_g
     for gang in (first, second):
         await gang.mirrored()
         assert len(await view.timeout_events(cluster.admin, queues.namespace, gang.name)) == 1
-    commits = [
-        event
-        for event in await audit.drain(cluster.admin, queues.namespace)
-        if event["objectRef"]["resource"] == "workloads"
-        and event["user"]["username"] == ACCOUNT
-        and '"active":false' in msgspec.json.encode(event.get("requestObject")).decode()
-    ]
-    assert sorted(event["responseStatus"]["code"] for event in commits) == [200, 200, 409]
+    assert sorted(event["responseStatus"]["code"] for event in await commits(cluster, audit, queues)) == [200, 200, 409]
+
+
+async def test_the_next_leader_gives_the_grace_after_an_outage_that_it_has_not_seen(
+    cluster: Cluster, pair: Pair, queues: Queues, audit: AuditLog
+) -> None:
+    """Kueue's webhook fails what the leader writes, until the leader is killed: it is back when the other one leads."""
+    leader, other = await pair.now()
+    rule = leader.proxy.when("PATCH", r"/workloads/", body=COMMIT, times=None).answer(500)
+    gang = Gang(cluster, queues)
+    await gang.submit(timeout="2s")
+    await gang.announced()
+    lease = api.LEASES.path(NAMESPACE, CONTROLLER)
+
+    async def told() -> bool:
+        return api.OUTAGE_SINCE in view.annotations(msgspec.json.decode(await cluster.admin.request("GET", lease)))
+
+    async def known() -> bool:
+        return (await view.metrics(leader.pod))["muster_outage"] == 1 and await told()
+
+    await eventually(known, what="the leader says that there is an outage")
+    assert (await view.metrics(other.pod))["muster_outage"] == 0
+    leader.pod.restart = False
+    await leader.pod.kill(signal.SIGKILL)
+    rule.stop()
+    workload = await gang.committed()
+    # What its predecessor sent never got there.
+    assert ["dryRun=All" in event["requestURI"] for event in await commits(cluster, audit, queues)] == [True, False]
+    record = msgspec.json.decode(await cluster.admin.request("GET", lease))["spec"]
+    assert record["holderIdentity"].startswith(other.pod.name)
+    marker = view.annotations(workload)[api.COMMITTED].split(" ")[0]
+    assert parse_instant(marker) >= parse_instant(record["acquireTime"]) + GRACE
+
+    async def over() -> bool:
+        return not await told()
+
+    await eventually(over, what="the grace is over, and nothing more is said of it")
+    await gang.mirrored()
+    assert len(await view.timeout_events(cluster.admin, queues.namespace, gang.name)) == 1
+    leader.pod.restart = True
+    await pair.now()
 
 
 async def test_a_leader_that_is_asked_to_end_hands_over_at_once(
