@@ -166,7 +166,7 @@ class Reflector(Generic[T]):
                 self._expired = True
             except ApiError as error:
                 self.trouble, wait = str(error), error.retry_after
-                if await self._refuse(error):
+                if await self._refuse(error, backoff):
                     continue
             except ClientError as error:
                 self.trouble = str(error)
@@ -182,7 +182,7 @@ class Reflector(Generic[T]):
 
     # --- kinds that may be missing ----------------------------------------------------------------------------
 
-    async def _refuse(self, error: ApiError) -> bool:
+    async def _refuse(self, error: ApiError, backoff: Backoff) -> bool:
         """Wait patiently if this is a refusal of a kind that may be missing; whether it was one."""
         if self._patience is None or error.status not in (403, 404):
             return False
@@ -199,7 +199,7 @@ class Reflector(Generic[T]):
         if self.refused != error.status:
             log.info("%s: %s; asked again every %.0fs", self.resource.plural, error, self._patience)
         self._learn(error.status, synced=self.synced and not forget)
-        await self._rest(self._patience * random.uniform(0.9, 1.1))
+        await self._rest(self._patience * random.uniform(0.9, 1.1), backoff.next(error.retry_after))
         return True
 
     def _learn(self, refused: int | None, *, synced: bool) -> None:
@@ -216,9 +216,10 @@ class Reflector(Generic[T]):
         if self._on_known is not None and self.known != known:
             self._on_known()
 
-    async def _rest(self, seconds: float) -> None:
-        """Sleep, or until nudged."""
+    async def _rest(self, seconds: float, at_least: float) -> None:
+        """Sleep, or until nudged, but ``at_least`` so long: everything that comes up may be a nudge."""
         self._nudged.clear()
+        await self._sleep(at_least)
         waits = [asyncio.ensure_future(self._sleep(seconds)), asyncio.ensure_future(self._nudged.wait())]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
