@@ -6,6 +6,7 @@ Every replica follows, so that whoever is elected knows everything already; only
 import asyncio
 import logging
 from collections.abc import Iterable
+from functools import partial
 
 from classifier.clock import shown_deadline
 from classifier.cluster.client import Client
@@ -13,6 +14,7 @@ from classifier.cluster.following import Following
 from classifier.instant import SECOND
 from classifier.objects import Workload
 from controller.act import Writer
+from controller.aside import aside
 from controller.bucket import TokenBucket
 from controller.cache import Cache
 from controller.chain import Chains
@@ -160,9 +162,10 @@ class Engine:
             async with asyncio.TaskGroup() as tasks:
                 self._first_pass()
                 self._profiles.changed()
-                tasks.create_task(self._profiles.run(), name="profiles")
-                tasks.create_task(self._preflight.run(), name="preflight")
-                tasks.create_task(self._unscheduled.run(), name="unscheduled")
+                failures = self._metrics.report_failures
+                tasks.create_task(aside(self._profiles.run, "profiles", failures), name="profiles")
+                for name, part in (("preflight", self._preflight), ("unscheduled", self._unscheduled)):
+                    tasks.create_task(aside(partial(self._report, part), name, failures), name=name)
                 tasks.create_task(self._deadlines.run(), name="deadlines")
                 for number in range(self._settings.workers):
                     tasks.create_task(self._queue.work(self._steps.handle), name=f"worker {number}")
@@ -175,11 +178,14 @@ class Engine:
             self._leftovers.clear()
             self._voids.clear()
 
+    async def _report(self, part: Preflight | Unscheduled) -> None:
+        """It begins with everything: it remembers nothing of what it knew before."""
+        for key in self.cache.workloads.objects:
+            part.touch(key)
+        await part.run()
+
     def _first_pass(self) -> None:
         """Everything is looked at once: recovery, and what has changed while somebody else led."""
-        for key in self.cache.workloads.objects:
-            self._preflight.touch(key)
-            self._unscheduled.touch(key)
         self._earliest_first(self.cache.workloads.objects)
         for owner in self.cache.mirrored():
             self._queue.add(owner)

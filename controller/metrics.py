@@ -75,6 +75,12 @@ class Metrics:
             ["group", "resource"],
             registry=registry,
         )
+        self.report_failures = Counter(
+            "muster_report_failures",
+            "Times that a part which only reports has failed by a bug, and was begun anew.",
+            ["part"],
+            registry=registry,
+        )
         self.pending_mirrors = Gauge(
             "muster_pending_mirrors", "Decisions not yet shown on their owner.", registry=registry
         )

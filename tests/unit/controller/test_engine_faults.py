@@ -13,6 +13,7 @@ from aiohttp import web
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
 from classifier.instant import MINUTE, format_instant
+from controller.preflight import Preflight
 from tests.apiserver import Call, answer, status
 from tests.builders import job, local_queue, workload
 from tests.unit.controller.inmemory import (
@@ -284,3 +285,43 @@ async def test_an_outage_floods_no_log(cluster: Cluster, start: Any, caplog: pyt
             await controller.until(lambda: sum(map(committing, cluster.calls)) >= 4)
             del controller
     assert len([record for record in caplog.records if record.getMessage() == "refused"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "where"),
+    [
+        ("profiles", "controller.profiles.ProfileStatus._round"),
+        ("preflight", "controller.preflight.Preflight._round"),
+        ("unscheduled", "controller.unscheduled.Unscheduled._work"),
+    ],
+)
+async def test_a_bug_in_what_only_reports_ends_no_leading(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch, part: str, where: str
+) -> None:
+    async def fail(_: object) -> bool:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(where, fail)
+    due_in(cluster, 500)
+    async with start() as controller:
+        await controller.until(lambda: controller.value("muster_report_failures_total", part=part) >= 1)
+        await controller.until(lambda: cluster.mirrored)
+        assert controller.engine.election.terms == 1
+
+
+async def test_what_only_reports_begins_with_everything_after_it_failed(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    due_in(cluster, 10 * MINUTE)
+    rounds: list[set[str]] = []
+
+    async def once(preflight: Preflight) -> bool:
+        rounds.append(preflight._touched.copy())
+        if len(rounds) == 1:
+            raise ValueError("a bug")
+        return True
+
+    monkeypatch.setattr(Preflight, "_round", once)
+    async with start() as controller:
+        await controller.until(lambda: len(rounds) == 2)
+    assert rounds == [{"team/job-train-1a2b3"}] * 2
