@@ -38,6 +38,8 @@ _EVENTS: Final = (1.0, 10)
 AGAIN: Final = MINUTE
 #: One of which no pod is late, but not all are there, is looked at again when it is older by this part.
 _PART: Final = 4
+#: Policies that cannot be read, told once each; of more than so many all are told again.
+_SAID: Final = 1000
 
 
 class _Ward(msgspec.Struct):
@@ -107,6 +109,8 @@ class Unscheduled:
         found = scheduled_by(self._cache.policies(workload))
         for warning in set(found.warnings) - self._said:
             log.warning("a policy cannot be read", extra={"problems": warning})
+        if len(self._said) > _SAID:
+            self._said.clear()
         self._said |= set(found.warnings)
         return found.timeout
 

@@ -32,8 +32,9 @@ WRITERS: Final = 20
 OTHERS: Final = "others"
 #: Events a second on average and at once; more are dropped.
 _EVENTS: Final = (1.0, 10)
-#: What is remembered of one job.
+#: What is remembered of one job, and of how many; those that were undone longest ago go first.
 _ROOM: Final = 20
+JOBS: Final = 10_000
 
 
 class _Undone(NamedTuple):
@@ -60,15 +61,18 @@ class Voids(Collector):
         self._now = now
         self._identity = identity
         self._bucket = TokenBucket(*_EVENTS)
+        #: By the UID of the job; what was undone last is at the end.
         self._undone: dict[str, deque[_Undone]] = {}
         metrics.registry.register(self)
 
     async def undone(self, facts: Facts, queue: str, attempt: int) -> None:
         """The decision with this attempt on the Workload was undone: this copy shows by whom."""
         now, who = self._now(), writer_of_active(facts.workload)
-        self._forget_old(now)
-        seen = self._undone.setdefault(facts.owner.uid, deque(maxlen=_ROOM))
+        seen = self._undone.pop(facts.owner.uid, deque(maxlen=_ROOM))
+        self._undone[facts.owner.uid] = seen
         seen.append(_Undone(now, who, queue))
+        _forget_old(seen, now)
+        self._make_room(now)
         log.info(
             "reactivated: the decision is void",
             extra={"workload": facts.workload.key, "attempt": attempt, "writer": who},
@@ -95,15 +99,19 @@ class Voids(Collector):
         except (ApiError, Unreachable) as error:
             log.debug("an event of an undone decision is dropped", extra={"cause": str(error)})
 
-    def _forget_old(self, now: int) -> None:
-        for uid, seen in tuple(self._undone.items()):
-            while seen and seen[0].at <= now - WITHIN:
-                seen.popleft()
-            if not seen:
-                del self._undone[uid]
+    def _make_room(self, now: int) -> None:
+        """Forget the jobs that nobody has undone within the time, and the first ones if there are too many."""
+        while self._undone:
+            uid, seen = next(iter(self._undone.items()))
+            if seen[-1].at > now - WITHIN and len(self._undone) <= JOBS:
+                return
+            del self._undone[uid]
 
     def collect(self) -> Iterable[Any]:
-        self._forget_old(self._now())
+        now = self._now()
+        self._make_room(now)
+        for seen in self._undone.values():
+            _forget_old(seen, now)
         counts = Counter((seen[-1].queue, seen[-1].writer) for seen in self._undone.values() if len(seen) >= MANY)
         named = {who for who, _ in Counter(who for _, who in counts.elements()).most_common(WRITERS)}
         jobs: Counter[tuple[str, str]] = Counter()
@@ -117,3 +125,9 @@ class Voids(Collector):
         for labels, count in sorted(jobs.items()):
             family.add_metric(labels, count)
         return (family,)
+
+
+def _forget_old(seen: deque[_Undone], now: int) -> None:
+    """Leave the last one, whatever its age: one is not many."""
+    while len(seen) > 1 and seen[0].at <= now - WITHIN:
+        seen.popleft()

@@ -1,14 +1,23 @@
 """Decisions that are undone again and again: who does it, told once, and shown for an hour."""
 
 import copy
-from typing import Any
+from typing import Any, cast
+
+import pytest
 
 from classifier import api, clock
 from classifier.clock import Marker
 from classifier.instant import HOUR
 from classifier.objects import Workload
 from classifier.objects.meta import ManagedField, Metadata
-from controller.voids import MANY, writer_of_active
+from classifier.policy import Policies
+from classifier.state.kinds import KINDS
+from controller import voids
+from controller.act import Writer
+from controller.decide import Facts
+from controller.metrics import Metrics
+from controller.voids import MANY, Voids, writer_of_active
+from tests.builders import T0, job, workload
 from tests.unit.controller.inmemory import UID, WORKLOAD, Cluster, Controller, now, overdue
 
 GAUGE = "muster_contested_jobs"
@@ -57,6 +66,31 @@ async def test_the_third_within_an_hour_is_told_once_with_the_writers_name_and_s
         assert controller.value(GAUGE, **labels) == 0
     (note,) = told(cluster)
     assert '"argocd-controller" reactivated it' in note
+
+
+async def test_no_more_is_remembered_than_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tool undoes the decisions of thousands of jobs, hour after hour."""
+    monkeypatch.setattr(voids, "JOBS", 10)
+    at = T0
+    kept = Voids(cast(Writer, None), Metrics(), lambda: at, "")
+
+    async def undo(name: str) -> None:
+        await kept.undone(Facts(workload().done(), job(name).done(), view, Policies()), "gpu", 1)
+
+    view = KINDS["batch", "Job"]
+    for number in range(25):
+        await undo(f"job-{number}")
+    assert len(kept._undone) == 10
+    await undo("job-15")
+    await undo("job-25")
+    assert "uid-of-job-15" in kept._undone
+    assert "uid-of-job-16" not in kept._undone
+    at += HOUR - 1
+    await undo("job-24")
+    at += 1
+    await undo("job-24")
+    assert list(kept._undone) == ["uid-of-job-24"]
+    assert len(kept._undone["uid-of-job-24"]) == 2
 
 
 def test_the_writer_is_the_last_who_owns_active_and_is_not_muster() -> None:
