@@ -6,6 +6,7 @@ An instant is milliseconds since the Unix epoch, a duration is milliseconds.
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 SECOND: Final = 1_000
@@ -35,8 +36,12 @@ _UNIT_NS: Final = {
 _DURATION_PART: Final = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 
 
+@lru_cache(maxsize=1024)
 def parse_instant(text: str) -> int:
-    """Milliseconds since the epoch of an RFC 3339 time. Raises ValueError, naming the text, when it is none."""
+    """Milliseconds since the epoch of an RFC 3339 time. Raises ValueError, naming the text, when it is none.
+
+    One look at one object reads each of its times several times over: the latest answers are kept.
+    """
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError(f"{text[:64]!r} is not an RFC 3339 time such as 2026-11-29T10:00:00Z")

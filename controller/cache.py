@@ -4,7 +4,7 @@ Queues, profiles and whatever else a gang is judged by are followed in one place
 Every change ends in a Workload's key handed to ``touch``; nothing here decides anything.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -23,6 +23,8 @@ from controller.trim import trim_owner, trim_pod, trim_workload
 
 K = TypeVar("K", bound=Hashable)
 
+#: So many keys are touched at once.
+FEW: Final = 16
 _POLICY_KEYS = (api.ADMISSION_TIMEOUT, api.MAX_ADMISSION_TIMEOUT, api.TTL_AFTER_TIMEOUT)
 _JOB: Final = (api.JOBS.group, api.JOBS.kind)
 _POD: Final = (api.PODS.group, api.PODS.kind)
@@ -56,6 +58,7 @@ class _Index(dict[K, set[str]]):
 class Cache:
     """The reflectors and their indexes. ``touch(workload_key)`` is called for all a change concerns.
 
+    ``in_slices`` is given what is to be done for many of them, a step a key; without it all is done at once.
     ``ownerless``: Workloads that people made are bounded, too. ``kept_keys``: labels and annotations to keep of owners
     that show a mirror. ``hold``: the annotation of a Workload that holds it.
     """
@@ -67,6 +70,7 @@ class Cache:
         touch: Callable[[str], None],
         orphan: Callable[[OwnerKey], None],
         *,
+        in_slices: Callable[[Iterator[None]], object] = list,
         default: int | None = None,
         max_default: int | None = None,
         ownerless: bool = False,
@@ -77,6 +81,7 @@ class Cache:
         self._kept_keys = kept_keys
         self._touch = touch
         self._orphan = orphan
+        self._in_slices = in_slices
         self._default = default
         self._max_default = max_default
         self._by_queue: _Index[str] = _Index()
@@ -318,9 +323,18 @@ class Cache:
         group = group_name(pod)
         return OwnerKey(_POD, pod.key) if group is None else OwnerKey(POD_GROUP, f"{pod.namespace}/{group}")
 
-    def _touch_all(self, keys: Iterable[str]) -> None:
-        for key in tuple(keys):
+    def _touch_all(self, keys: Collection[str]) -> None:
+        """A queue or a profile may concern tens of thousands of Workloads, a job hardly ever more than one."""
+        if len(keys) <= FEW:
+            for key in tuple(keys):
+                self._touch(key)
+        else:
+            self._in_slices(self._touch_each(tuple(keys)))
+
+    def _touch_each(self, keys: Iterable[str]) -> Iterator[None]:
+        for key in keys:
             self._touch(key)
+            yield
 
     def _local_queue_changed(self, key: str, old: LocalQueue | None, new: LocalQueue | None) -> None:
         def matters(queue: LocalQueue | None) -> object:

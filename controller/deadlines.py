@@ -7,6 +7,8 @@ from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
+#: So many keys are popped before others get their turn in the event loop: thousands may be due at one instant.
+AT_ONCE: Final = 500
 #: The server's clock may run ahead of ours or step while we sleep: look at it at least this often, seconds.
 LONGEST_SLEEP: Final = 5.0
 #: The heap may hold this many entries besides twice the live ones before those of replaced instants are thrown out.
@@ -52,10 +54,10 @@ class Deadlines(Generic[K]):
         self._heap.clear()
 
     def pop_due(self) -> list[K]:
-        """The keys whose instant has come, earliest first; each is forgotten."""
+        """Keys whose instant has come, earliest first, at most :data:`AT_ONCE`; each is forgotten."""
         due: list[K] = []
         now = self._now()
-        while self._heap and (self._heap[0][0] <= now or self._stale(self._heap[0])):
+        while len(due) < AT_ONCE and self._heap and (self._heap[0][0] <= now or self._stale(self._heap[0])):
             entry = heapq.heappop(self._heap)
             if not self._stale(entry):
                 del self._current[entry[2]]
@@ -69,8 +71,10 @@ class Deadlines(Generic[K]):
         """Fire until cancelled."""
         while True:
             self._sooner.clear()
-            for key in self.pop_due():
-                self._fire(key)
+            while due := self.pop_due():
+                for key in due:
+                    self._fire(key)
+                await asyncio.sleep(0)
             delay = LONGEST_SLEEP
             if self._heap:
                 delay = min(delay, max(0.0, (self._heap[0][0] - self._now()) / 1000))

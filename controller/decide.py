@@ -134,7 +134,8 @@ def mirror_of(marker: Marker) -> str:
 
 def live_decision(workload: Workload) -> Marker | None:
     """The decision on this copy, if it is Muster's and nobody has taken the Workload over since."""
-    return clock.committed(workload) if deactivated_by_muster(workload) else None
+    marker = clock.committed(workload)
+    return marker if marker is not None and deactivated_by_muster(workload) else None
 
 
 def dead_mirror(owner: Meta, marker: Marker | None) -> Annotations:

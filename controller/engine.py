@@ -5,8 +5,9 @@ Every replica follows, so that whoever is elected knows everything already; only
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import Final
 
 from classifier.clock import shown_deadline
 from classifier.cluster.client import Client
@@ -32,12 +33,16 @@ from controller.profiles import ProfileStatus
 from controller.queue import WorkQueue
 from controller.remove import Remover
 from controller.settings import Settings
+from controller.slices import Slices
 from controller.steps import Key, Steps, namespace_of
 from controller.supervision import Supervision
 from controller.unscheduled import Unscheduled
 from controller.voids import Voids
 
 log = logging.getLogger(__name__)
+
+#: So many keys are handed on before others get their turn in the event loop.
+TURN: Final = 500
 
 
 class Engine:
@@ -52,6 +57,7 @@ class Engine:
         self._acting = False
         self._queue: WorkQueue[Key] = WorkQueue(namespace_of)
         self._deadlines: Deadlines[Key] = Deadlines(self._now, self._queue.add_due)
+        self._slices = Slices()
         self.following = Following(
             client,
             kueue_config=settings.kueue_config,
@@ -63,6 +69,7 @@ class Engine:
             self.following,
             self._touched,
             self._add,
+            in_slices=self._in_slices,
             default=settings.default_timeout,
             max_default=settings.max_timeout,
             ownerless=settings.bound_ownerless,
@@ -160,7 +167,8 @@ class Engine:
         self._acting = True
         try:
             async with asyncio.TaskGroup() as tasks:
-                self._first_pass()
+                self._in_slices(self._first_pass())
+                tasks.create_task(self._slices.run(), name="slices")
                 self._profiles.changed()
                 failures = self._metrics.report_failures
                 tasks.create_task(aside(self._profiles.run, "profiles", failures), name="profiles")
@@ -172,6 +180,7 @@ class Engine:
         finally:
             # The next term, of whomever, begins with everything: nothing of this one may linger, its figures least.
             self._acting = False
+            self._slices.clear()
             self._queue.clear()
             self._deadlines.clear()
             self._figures.clear()
@@ -180,18 +189,26 @@ class Engine:
 
     async def _report(self, part: Preflight | Unscheduled) -> None:
         """It begins with everything: it remembers nothing of what it knew before."""
-        for key in self.cache.workloads.objects:
+        for number, key in enumerate(tuple(self.cache.workloads.objects), 1):
             part.touch(key)
+            if number % TURN == 0:
+                await asyncio.sleep(0)
         await part.run()
 
-    def _first_pass(self) -> None:
+    def _first_pass(self) -> Iterator[None]:
         """Everything is looked at once: recovery, and what has changed while somebody else led."""
-        self._earliest_first(self.cache.workloads.objects)
-        for owner in self.cache.mirrored():
+        yield from self._earliest_first(tuple(self.cache.workloads.objects))
+        for owner in tuple(self.cache.mirrored()):
             self._queue.add(owner)
+            yield
 
     def _leading(self) -> bool:
         return self.election.leading
+
+    def _in_slices(self, work: Iterator[None]) -> None:
+        """Do it bit by bit. To one who does not act nothing matters: a term begins with everything."""
+        if self._acting:
+            self._slices.add(work)
 
     def _touched(self, key: str) -> None:
         if self._acting:
@@ -211,10 +228,9 @@ class Engine:
 
     def _look_at_overdue(self) -> None:
         """What was due and could not be ended: no event of its own brings it back."""
-        if self._acting:
-            self._earliest_first(self._figures.overdue.members())
+        self._in_slices(self._earliest_first(self._figures.overdue.members()))
 
-    def _earliest_first(self, keys: Iterable[str]) -> None:
+    def _earliest_first(self, keys: Iterable[str]) -> Iterator[None]:
         """Queue them all, first those whose deadline has passed, in its order: an outage leaves thousands of them."""
         now = self._now()
         passed: list[tuple[int, str]] = []
@@ -227,8 +243,10 @@ class Engine:
                 passed.append((at, key))
             else:
                 self._queue.add(key)
+            yield
         for _, key in sorted(passed):
             self._queue.add_due(key)
+            yield
 
     def _workload_changed(self, key: str, old: Workload | None, new: Workload | None) -> None:
         if self._acting:

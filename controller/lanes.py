@@ -1,13 +1,24 @@
-"""Who comes next among the keys that wait: what is due before what has changed, each namespace in its turn. Pure."""
+"""Who comes next among the keys that wait: due, changed, or nothing urgent; each namespace in its turn. Pure."""
 
 from collections import deque
 from collections.abc import Callable, Hashable
+from enum import IntEnum
 from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
 #: So many due keys come in a row while others wait: a storm of deadlines must not keep new jobs from being told theirs.
 STRAIGHT: Final = 3
+#: Of so many keys one is of the last lane while others wait: late, but never not at all.
+SELDOM: Final = 24
+
+
+class Lane(IntEnum):
+    """The most urgent first."""
+
+    DUE = 0  # its deadline has come
+    CHANGED = 1  # something about it has changed
+    LATER = 2  # nobody's wait depends on what is to be done
 
 
 class _Turns(Generic[K]):
@@ -38,7 +49,7 @@ class _Turns(Generic[K]):
 
 
 class Lanes(Generic[K]):
-    """A set of keys, each at most once, in two lanes: those whose deadline has come, and those that have changed.
+    """A set of keys, each at most once, in the most urgent :class:`Lane` it was pushed into.
 
     Deadlines are pushed in the order in which they fall due, so within a namespace the earliest comes first.
     ``namespace`` tells whose turn a key takes.
@@ -49,40 +60,54 @@ class Lanes(Generic[K]):
         self.clear()
 
     def clear(self) -> None:
-        self._due: _Turns[K] = _Turns()
-        self._changed: _Turns[K] = _Turns()
-        #: The keys that wait, and whether in the lane of what is due: an entry of the other lane is an old one.
-        self._waiting: dict[K, bool] = {}
+        self._lanes: dict[Lane, _Turns[K]] = {lane: _Turns() for lane in Lane}
+        #: The keys that wait, and where: an entry of another lane is an old one.
+        self._waiting: dict[K, Lane] = {}
+        self._counts = dict.fromkeys(Lane, 0)
         self._straight = 0
+        self._since_later = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def push(self, key: K, *, due: bool = False) -> None:
-        """Add a key. One that waits already keeps its place, unless it falls due meanwhile."""
-        waits = self._waiting.get(key)
-        if waits or waits is due:
-            return
-        self._waiting[key] = due
-        (self._due if due else self._changed).push(self._namespace(key), key)
+    def waits(self, lane: Lane) -> int:
+        """How many keys wait in a lane."""
+        return self._counts[lane]
 
-    def pop(self) -> tuple[K, bool]:
-        """The next key, and whether it is due. Raises IndexError if none waits."""
+    def push(self, key: K, lane: Lane = Lane.CHANGED) -> None:
+        """Add a key. One that waits already keeps its place, unless this lane is more urgent."""
+        before = self._waiting.get(key)
+        if before is not None:
+            if before <= lane:
+                return
+            self._counts[before] -= 1
+        self._waiting[key] = lane
+        self._counts[lane] += 1
+        self._lanes[lane].push(self._namespace(key), key)
+
+    def pop(self) -> tuple[K, Lane]:
+        """The next key, and its lane. Raises IndexError if none waits."""
+        lane = self._next()
+        key = self._take(lane)
+        self._straight = self._straight + 1 if lane is Lane.DUE else 0
+        self._since_later = 0 if lane is Lane.LATER else self._since_later + 1
+        del self._waiting[key]
+        self._counts[lane] -= 1
+        return key, lane
+
+    def _next(self) -> Lane:
+        if self._counts[Lane.LATER] and self._since_later >= SELDOM - 1:
+            return Lane.LATER
+        if self._counts[Lane.CHANGED] and (self._straight >= STRAIGHT or not self._counts[Lane.DUE]):
+            return Lane.CHANGED
+        if self._counts[Lane.DUE]:
+            return Lane.DUE
         if not self._waiting:
             raise IndexError("no key waits")
-        due = self._straight < STRAIGHT
-        key = self._take(due)
-        if key is None:
-            due = not due
-            key = self._take(due)
-        assert key is not None
-        self._straight = self._straight + 1 if due else 0
-        del self._waiting[key]
-        return key, due
+        return Lane.LATER
 
-    def _take(self, due: bool) -> K | None:
-        lane = self._due if due else self._changed
-        while (key := lane.pop()) is not None:
-            if self._waiting.get(key) is due:
-                return key
-        return None
+    def _take(self, lane: Lane) -> K:
+        while (key := self._lanes[lane].pop()) is None or self._waiting.get(key) is not lane:
+            if key is None:
+                raise LookupError(f"lane {lane.name} is said to hold a key and does not")
+        return key

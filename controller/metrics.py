@@ -116,6 +116,12 @@ class Metrics:
             buckets=DELAYS,
             registry=registry,
         )
+        self.loop_held = Histogram(
+            "muster_event_loop_held_seconds",
+            "How much of that delay the controller computed itself: the rest it waited for a processor.",
+            buckets=DELAYS,
+            registry=registry,
+        )
         self.tasks = Gauge("muster_event_loop_tasks", "Tasks in the event loop.", registry=registry)
         # Memory, CPU time and open files of the process.
         ProcessCollector(registry=registry)

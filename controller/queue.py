@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Final, Generic, TypeVar
 
-from controller.lanes import Lanes
+from controller.lanes import Lane, Lanes
 
 K = TypeVar("K", bound=Hashable)
 
@@ -22,9 +22,9 @@ class WorkQueue(Generic[K]):
 
     def __init__(self, namespace: Callable[[K], Hashable] = lambda _: None) -> None:
         self._ready: Lanes[K] = Lanes(namespace)
-        #: Whether a key that is worked on is due; ``_again``, whether it fell due once more meanwhile.
-        self._working: dict[K, bool] = {}
-        self._again: dict[K, bool] = {}
+        #: The keys that are worked on, and which lane they came from; ``_again``, which they are to wait in once more.
+        self._working: dict[K, Lane] = {}
+        self._again: dict[K, Lane] = {}
         self._failures: dict[K, int] = {}
         self._later: dict[K, asyncio.TimerHandle] = {}
         self._some = asyncio.Event()
@@ -40,29 +40,36 @@ class WorkQueue(Generic[K]):
 
     def add(self, key: K) -> None:
         """Something about the key has changed."""
-        self._add(key, due=False)
+        self._add(key, Lane.CHANGED)
 
     def add_due(self, key: K) -> None:
         """The key's instant has come: it goes before those that have only changed."""
-        self._add(key, due=True)
+        self._add(key, Lane.DUE)
 
-    def _add(self, key: K, *, due: bool) -> None:
+    def put_off(self, key: K) -> bool:
+        """Work on ``key``, which is worked on just now, later, for there is what is due; False if it has waited so."""
+        if self._working.get(key) is Lane.LATER or not self._ready.waits(Lane.DUE):
+            return False
+        self._add(key, Lane.LATER)
+        return True
+
+    def _add(self, key: K, lane: Lane) -> None:
         if key in self._working:
-            self._again[key] = due or self._again.get(key, False)
+            self._again[key] = min(lane, self._again.get(key, lane))
         else:
-            self._ready.push(key, due=due)
+            self._ready.push(key, lane)
             self._some.set()
 
     def retry(self, key: K, at_least: float = 0.0) -> None:
-        """Add ``key``, as due as it was, after its backoff or ``at_least`` seconds, at most the longest backoff."""
+        """Add ``key``, as urgent as it was, after its backoff or ``at_least`` seconds, at most the longest backoff."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         delay = min(max(at_least, BACKOFF[0] * 2 ** min(failures, 16)), BACKOFF[1])
         previous = self._later.pop(key, None)
         if previous is not None:
             previous.cancel()
-        due = self._working.get(key, False)
-        self._later[key] = asyncio.get_running_loop().call_later(delay, self._retried, key, due)
+        lane = self._working.get(key, Lane.CHANGED)
+        self._later[key] = asyncio.get_running_loop().call_later(delay, self._retried, key, lane)
 
     def failing(self, key: K) -> bool:
         """Whether the key failed since it last succeeded."""
@@ -72,9 +79,9 @@ class WorkQueue(Generic[K]):
         """The key succeeded: its next failure starts small."""
         self._failures.pop(key, None)
 
-    def _retried(self, key: K, due: bool) -> None:
+    def _retried(self, key: K, lane: Lane) -> None:
         self._later.pop(key, None)
-        self._add(key, due=due)
+        self._add(key, lane)
 
     async def work(self, handle: Callable[[K], Awaitable[None]]) -> None:
         """One worker, until cancelled. ``handle`` must not raise."""
@@ -82,14 +89,14 @@ class WorkQueue(Generic[K]):
             while not self._ready:
                 self._some.clear()
                 await self._some.wait()
-            key, due = self._ready.pop()
-            self._working[key] = due
+            key, lane = self._ready.pop()
+            self._working[key] = lane
             try:
                 await handle(key)
             finally:
                 del self._working[key]
                 if key in self._again:
-                    self._add(key, due=self._again.pop(key))
+                    self._add(key, self._again.pop(key))
             # A key with nothing to write never waits for anything: thousands of them must not hold up the loop.
             self._unbroken += 1
             if self._unbroken >= STRETCH:

@@ -241,7 +241,8 @@ class Steps:
                 await self._commit(key)
             case Mirror():
                 self._figures.mirror_pending(key, True)
-                if not await self._writer.mirror(facts, action):
+                # To end a wait is one request, to tell of it three, and nobody waits for the telling.
+                if not self._queue.put_off(key) and not await self._writer.mirror(facts, action):
                     self._deadlines.set(key, self._now() + SETTLE_AGAIN)
             case CommitCleanup() | Delete():
                 await self._clean_up(key, facts, action)

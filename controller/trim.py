@@ -59,10 +59,17 @@ def _trim(obj: Any, also: frozenset[str]) -> Any:
     kept = {k: v for k, v in annotations.items() if k.startswith(api.PREFIX) or k in _KEPT or k in also}
     fields = _owning_active(meta.managed_fields or ()) if api.COMMITTED in kept else []
     labels = {k: v for k, v in (meta.labels or {}).items() if k in _LABELS or k in also}
-    obj.metadata = msgspec.structs.replace(
-        meta, annotations=kept or None, labels=labels or None, managed_fields=fields or None
-    )
+    meta.annotations, meta.labels, meta.managed_fields = kept or None, labels or None, fields or None
+    meta.finalizers = None
+    obj.api_version, obj.kind, meta.namespace = _one(obj.api_version), _one(obj.kind), _one(meta.namespace)
+    for owner in meta.owner_references or ():
+        owner.api_version, owner.kind = sys.intern(owner.api_version), sys.intern(owner.kind)
     return obj
+
+
+def _one(text: str | None) -> str | None:
+    """The same text, as one object for all that have it."""
+    return None if text is None else sys.intern(text)
 
 
 def trim_owner(obj: Any, also: frozenset[str] = _NONE) -> Any:
@@ -85,10 +92,8 @@ def trim_pod(pod: Pod, also: frozenset[str] = _NONE) -> Pod:
     pod.status = _PHASES.get(single.phase(pod))
     trimmed: Pod = _trim(pod, _also(pod, also))
     meta = trimmed.metadata
-    meta.generate_name = meta.generation = meta.finalizers = None
+    meta.generate_name = meta.generation = None
     meta.owner_references = [owner for owner in meta.owner_references or () if owner.controller] or None
-    if meta.namespace is not None:
-        meta.namespace = sys.intern(meta.namespace)
     return trimmed
 
 
@@ -100,6 +105,13 @@ def trim_workload(workload: Workload, shapes: Shapes, also: frozenset[str] = _NO
             shape = shapes.of(spec.pod_sets)
             workload = Waiting(metadata=workload.metadata, spec=spec, status=workload.status, shape=shape)
         spec.pod_sets = None
+    if spec is not None:
+        spec.queue_name = _one(spec.queue_name)
+    for condition in (workload.status.conditions if workload.status else None) or ():
+        # Written for people, and the longest part of it.
+        condition.message = None
+        condition.type, condition.status = sys.intern(condition.type), sys.intern(condition.status)
+        condition.reason = _one(condition.reason)
     told_by_it = not workload.metadata.owner_references or workload.annotation(api.COMMITTED) is not None
     trimmed: Workload = _trim(workload, also | _JOB_UID if told_by_it else also)
     return trimmed

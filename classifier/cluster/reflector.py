@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 #: Seconds for one page, or for a whole list where pages expire.
 LIST_TIMEOUT: Final = 60.0
+#: A list of so many objects is more than Python's collector goes through unnoticed.
+MANY: Final = 2_000
 #: A watch that lived this long, seconds, was a good one: the next failure starts small again.
 LIVED: Final = 10.0
 
@@ -241,6 +243,9 @@ class Reflector(Generic[T]):
         # The collector would walk the growing heap over and over: engineering.md §A.3.
         with _collector_paused():
             fresh, version = await self._read_pages()
+            if len(fresh) >= MANY:
+                # Nor is it to walk all of it once when it goes on: that holds up everything, and finds nothing.
+                gc.freeze()
         self.relists += 1
         for _ in self._store.replace(fresh, version):
             await asyncio.sleep(0)

@@ -6,7 +6,7 @@ import msgspec
 Quantity = str | int | float
 
 
-class Obj(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+class Obj(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, gc=False):
     """Base of every struct here: camelCase on the wire, keyword-only, defaults left out when encoded."""
 
 

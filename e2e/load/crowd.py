@@ -59,9 +59,12 @@ async def fill(cluster: Cluster, queues: Queues, numbers: Iterable[int], say: Sa
 
     async def one(number: int) -> None:
         admin = cluster.admin
-        body = await admin.request("POST", api.JOBS.path(queues.namespace), body=_job(number, queues), timeout=60)
+        body = await admin.request(
+            "POST", api.JOBS.path(queues.namespace), body=job(f"train-{number}", queues), timeout=60
+        )
         owner = msgspec.json.decode(body, type=Job)
-        await admin.request("POST", api.WORKLOADS.path(queues.namespace), body=_workload(owner, queues), timeout=60)
+        made = workload(owner.name, owner.uid, queues)
+        await admin.request("POST", api.WORKLOADS.path(queues.namespace), body=made, timeout=60)
         count = next(done)
         if count % 1000 == 0:
             say(f"    {queues.namespace}: {count} of {len(wanted)} written")
@@ -95,28 +98,28 @@ async def paced(rate: float, seconds: float, do: Callable[[int], Coroutine[Any, 
     raise AssertionError("numbers do not end")
 
 
-def _job(number: int, queues: Queues) -> Document:
-    return builders.job(f"train-{number}", queues, requests={GPU: 8, "cpu": 90, "memory": "800Gi"})
+def job(name: str, queues: Queues) -> Document:
+    return builders.job(name, queues, requests={GPU: 8, "cpu": 90, "memory": "800Gi"})
 
 
-def _workload(owner: Job, queues: Queues) -> Document:
+def workload(owner: str, uid: str, queues: Queues) -> Document:
     """As Kueue makes it of a Job (``kubectl get workload -o yaml``), environment included: 3 KB are usual."""
-    template = _job(0, queues)["spec"]["template"]
+    template = job(owner, queues)["spec"]["template"]
     container = {**template["spec"]["containers"][0], "env": [_setting(number) for number in range(24)]}
     return {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Workload",
         "metadata": {
-            "name": f"job-{owner.name}-{owner.uid[:5]}",
-            "namespace": owner.namespace,
-            "labels": {api.JOB_UID: owner.uid},
+            "name": f"job-{owner}-{uid[:5]}",
+            "namespace": queues.namespace,
+            "labels": {api.JOB_UID: uid},
             "finalizers": ["kueue.x-k8s.io/resource-in-use"],
             "ownerReferences": [
                 {
                     "apiVersion": "batch/v1",
                     "kind": "Job",
-                    "name": owner.name,
-                    "uid": owner.uid,
+                    "name": owner,
+                    "uid": uid,
                     "controller": True,
                     "blockOwnerDeletion": True,
                 }

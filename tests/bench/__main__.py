@@ -5,12 +5,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tests.bench import Figure, Say, classification, evidence, finding, preflight, reviews, scale
+from tests.bench import Figure, Say, classification, evidence, finding, memory, preflight, reviews, scale
 
 BENCHES: Final[dict[str, Callable[[Say], Iterator[Figure]]]] = {
     "classification": classification.run,
     "evidence": evidence.run,
     "finding": finding.run,
+    "memory": memory.run,
     "preflight": preflight.run,
     "reviews": reviews.run,
     "scale": scale.run,

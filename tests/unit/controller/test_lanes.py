@@ -1,12 +1,10 @@
-"""Who comes next: due keys first, namespaces in turn, nothing lost and nothing twice."""
-
-from collections import Counter
+"""Who comes next: due keys first, what can wait last, namespaces in turn, nothing lost and nothing twice."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.lanes import STRAIGHT, Lanes
+from controller.lanes import SELDOM, STRAIGHT, Lane, Lanes
 
 
 def namespace(key: str) -> str:
@@ -17,12 +15,11 @@ def order(lanes: Lanes[str]) -> list[str]:
     return [lanes.pop()[0] for _ in range(len(lanes))]
 
 
-def filled(*keys: str, due: tuple[str, ...] = ()) -> Lanes[str]:
+def filled(*keys: str, due: tuple[str, ...] = (), later: tuple[str, ...] = ()) -> Lanes[str]:
     lanes = Lanes(namespace)
-    for key in keys:
-        lanes.push(key)
-    for key in due:
-        lanes.push(key, due=True)
+    for lane, those in ((Lane.CHANGED, keys), (Lane.DUE, due), (Lane.LATER, later)):
+        for key in those:
+            lanes.push(key, lane)
     return lanes
 
 
@@ -51,11 +48,36 @@ def test_a_key_that_falls_due_while_it_waits_goes_ahead_and_comes_once() -> None
 def test_a_due_key_that_changes_stays_due() -> None:
     lanes = filled("a/1", due=("a/2",))
     lanes.push("a/2")
-    assert [lanes.pop(), lanes.pop()] == [("a/2", True), ("a/1", False)]
+    assert [lanes.pop(), lanes.pop()] == [("a/2", Lane.DUE), ("a/1", Lane.CHANGED)]
+
+
+def test_what_can_wait_comes_after_all_others() -> None:
+    assert order(filled("a/changed", due=("b/due",), later=("c/later",))) == ["b/due", "a/changed", "c/later"]
+
+
+def test_what_can_wait_has_its_turn_however_much_else_there_is() -> None:
+    for many in (filled(due=tuple(f"b/{n}" for n in range(99))), filled(*(f"b/{n}" for n in range(99)))):
+        for key in ("c/1", "c/2"):
+            many.push(key, Lane.LATER)
+        found = order(many)
+        assert (found.index("c/1"), found.index("c/2")) == (SELDOM - 1, 2 * SELDOM - 1)
+
+
+def test_what_can_wait_is_looked_at_at_once_when_it_changes() -> None:
+    lanes = filled("a/1", later=("a/2", "a/3"))
+    lanes.push("a/3")
+    assert [lanes.pop() for _ in range(3)] == [("a/1", Lane.CHANGED), ("a/3", Lane.CHANGED), ("a/2", Lane.LATER)]
+
+
+def test_how_many_wait_where() -> None:
+    lanes = filled("a/1", "a/2", due=("a/2",), later=("a/3", "a/2"))
+    assert [lanes.waits(lane) for lane in Lane] == [1, 1, 1]
+    lanes.pop()
+    assert [lanes.waits(lane) for lane in Lane] == [0, 1, 1]
 
 
 def test_nothing_waits_after_the_last() -> None:
-    lanes = filled("a/1", due=("a/1",))
+    lanes = filled("a/1", due=("a/1",), later=("a/1",))
     lanes.pop()
     assert not len(lanes)
     with pytest.raises(IndexError):
@@ -65,23 +87,20 @@ def test_nothing_waits_after_the_last() -> None:
 _KEYS = st.sampled_from([f"{n}/{k}" for n in "abc" for k in "123"])
 
 
-@given(st.lists(st.tuples(st.sampled_from(["push", "due", "pop"]), _KEYS), max_size=80))
-def test_every_key_comes_once_for_each_time_it_waited(steps: list[tuple[str, str]]) -> None:
-    lanes, waiting, due = Lanes(namespace), Counter[str](), set[str]()
-    for what, key in steps:
-        if what == "pop":
-            if not waiting:
-                continue
-            popped, was_due = lanes.pop()
-            assert waiting.pop(popped) == 1
-            assert was_due == (popped in due)
-            due.discard(popped)
-        else:
-            lanes.push(key, due=what == "due")
-            waiting[key] = 1
-            if what == "due":
-                due.add(key)
+@given(st.lists(st.tuples(st.sampled_from([*Lane, None]), _KEYS), max_size=120))
+def test_every_key_comes_once_for_each_time_it_waited_from_its_most_urgent_lane(
+    steps: list[tuple[Lane | None, str]],
+) -> None:
+    lanes, waiting = Lanes(namespace), dict[str, Lane]()
+    for lane, key in steps:
+        if lane is not None:
+            lanes.push(key, lane)
+            waiting[key] = min(lane, waiting.get(key, lane))
+        elif waiting:
+            popped, of = lanes.pop()
+            assert waiting.pop(popped) is of
         assert len(lanes) == len(waiting)
+        assert [lanes.waits(one) for one in Lane] == [list(waiting.values()).count(one) for one in Lane]
     assert sorted(order(lanes)) == sorted(waiting)
 
 

@@ -196,3 +196,54 @@ def run_in_no_time(main: Callable[[], Awaitable[None]]) -> None:
         loop.run_until_complete(main())
     finally:
         loop.close()
+
+
+async def test_what_is_put_off_waits_until_nothing_is_due_and_runs_once_more() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    async with Workers(queue, count=1) as workers:
+
+        async def put_off(key: str) -> None:
+            if key == "told":
+                put.append(queue.put_off(key))
+
+        put: list[bool] = []
+        workers.meanwhile = put_off
+        queue.add("told")
+        await asyncio.sleep(0.5)
+        for key in ("due 1", "due 2"):
+            queue.add_due(key)
+        await workers.idle()
+    assert workers.keys == ["told", "due 1", "due 2", "told"]
+    assert put == [True, False], "the second time it has waited"
+
+
+async def test_nothing_is_put_off_where_nothing_is_due() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    async with Workers(queue, count=1) as workers:
+
+        async def put_off(key: str) -> None:
+            assert not queue.put_off(key)
+
+        workers.meanwhile = put_off
+        for key in "ab":
+            queue.add(key)
+        await workers.idle()
+    assert workers.keys == ["a", "b"]
+
+
+async def test_what_was_put_off_and_changes_is_looked_at_in_its_turn() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    async with Workers(queue, count=1) as workers:
+
+        async def put_off(key: str) -> None:
+            if key == "told" and not workers.keys.count("changed"):
+                queue.put_off(key)
+                queue.add("told")
+                queue.add("changed")
+
+        workers.meanwhile = put_off
+        queue.add("told")
+        await asyncio.sleep(0.5)
+        queue.add_due("due")
+        await workers.idle()
+    assert workers.keys == ["told", "due", "changed", "told"]
