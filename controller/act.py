@@ -4,9 +4,10 @@ A conflict, or an answer that never came, is no failure here: the object is read
 (design §3, "Commit"). What the server answers goes straight into the cache.
 """
 
+import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -25,10 +26,14 @@ from controller.bucket import TokenBucket
 from controller.decide import Annotations, Commit, Facts, Mirror, dead_mirror, live_decision, mirror_of
 from controller.election import NotLeading
 from controller.groups import Owned, addressed, workload_name
+from controller.members import Members, each
 from controller.metrics import Metrics
 from controller.outage import Outage
 
 T = TypeVar("T", bound=Meta)
+
+#: After so many objects taken in others get their turn in the event loop.
+TURN: Final = 100
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +45,10 @@ WORKLOADS: Final = "workloads"
 
 class _Workloads(msgspec.Struct):
     items: list[Workload]
+
+
+class _Raws(msgspec.Struct):
+    items: list[msgspec.Raw]
 
 
 class Writer:
@@ -64,6 +73,7 @@ class Writer:
         self._metrics = metrics
         self._identity = identity
         self._leading = leading
+        self.members = Members()
         #: Events the server refused, by the Workload of their decision.
         self._untold: dict[str, dict[str, Any]] = {}
 
@@ -104,7 +114,7 @@ class Writer:
         return True
 
     async def mirror(self, facts: Facts, action: Mirror) -> bool:
-        """Copy the decision to the owner if one more look at the Workload still shows it; whether it did."""
+        """Copy the decision to the owner if one more look at the Workload still shows it; whether all is done now."""
         marker, owner = action.marker, facts.owner
         # Owner first (the copy in hand), then the Workload: an owner that moves in between answers 409.
         current = await self.read_workload(facts.workload)
@@ -131,7 +141,7 @@ class Writer:
         if facts.view is alone.VIEW:
             # It says so itself, and the copy in hand may be the older one.
             owner = current
-        await self.annotate(
+        left_out = await self.annotate(
             Owned(facts.view, owner, facts.members),
             {
                 api.ADMISSION_OUTCOME: api.OUTCOME_TIMED_OUT,
@@ -141,7 +151,7 @@ class Writer:
         )
         self._metrics.mirrors.inc()
         log.info("the job says that its wait was ended", extra={"job": owner.key, "of": mirror_of(marker)})
-        return True
+        return not left_out
 
     async def tell_again(self, key: str) -> None:
         """Tell the event of a Workload's decision that was refused when it was mirrored."""
@@ -210,16 +220,40 @@ class Writer:
             if not pod or msgspec.json.decode(body, type=Meta).label(api.MANAGED) == "true":
                 reflector.put(body)
 
-    async def annotate(self, owned: Owned, annotations: Annotations) -> None:
-        """Write to the owner; of a group to every pod that does not say it yet, one after the other."""
-        for part in owned.carriers:
-            await self._annotate_part(owned.view, part, addressed(annotations, part) if owned.members else annotations)
+    async def read_members(self, members: Sequence[Meta]) -> None:
+        """Take the pods of a group in as they are now: by one list, if all of them bear its name as a label."""
+        names = {member.label(api.POD_GROUP_NAME) for member in members}
+        name = names.pop()
+        kind = api.PODS.group, api.PODS.kind
+        if name is None or names:
+            failed = await each(members, lambda one: self.read_owner(kind, one.namespace, one.name))
+            if failed:
+                raise failed[0][1]
+            return
+        params = {"labelSelector": f"{api.MANAGED}=true,{api.POD_GROUP_NAME}={name}"}
+        body = await self.send("GET", api.PODS.path(members[0].namespace), channel=API, params=params)
+        for number, raw in enumerate(msgspec.json.decode(body, type=_Raws).items):
+            self._owners[kind].put(bytes(raw))
+            if number % TURN == 0:
+                await asyncio.sleep(0)
+
+    async def annotate(self, owned: Owned, annotations: Annotations) -> bool:
+        """Write to the owner; of a group to every pod that does not say it yet. Whether pods of it are left out now."""
+        if not owned.members:
+            await self._annotate_part(owned.view, owned.owner, annotations)
+            return False
+        return await self.members.write(
+            owned, lambda part: self._annotate_part(owned.view, part, addressed(annotations, part))
+        )
 
     async def unmirror(self, owned: Owned, live: Collection[str]) -> None:
         """Take off every mirror that copies none of the live decisions."""
-        for part in owned.carriers:
+
+        async def take_off(part: Meta) -> None:
             if part.annotation(api.ADMISSION_OUTCOME_OF) not in live:
                 await self._annotate_part(owned.view, part, dead_mirror(part, None))
+
+        await self.members.write(owned, take_off)
 
     async def _annotate_part(self, view: KindView, part: Meta, annotations: Annotations) -> None:
         if annotations:

@@ -14,7 +14,7 @@ from classifier import api, clock
 from classifier.clock import Marker
 from classifier.instant import MINUTE, SECOND, format_instant, instant_or_none
 from classifier.names import workload_names
-from classifier.objects import Meta, Pod, Workload
+from classifier.objects import Meta, Pod, PodGroup, Workload
 from classifier.policy import Policies, ttl_of
 from classifier.report.message import tells_more, timed_out_message
 from classifier.state.kinds import KindView
@@ -214,7 +214,7 @@ def unproven(facts: Seen) -> str | None:
     """Why it is not certain that the owner at hand is what the Workload was made for; None if it is (design §7)."""
     workload, owner = facts.workload, facts.owner
     if facts.members:
-        return _unproven_group(workload, facts.members)
+        return _unproven_group(workload, owner, facts.members)
     if owner.uid == workload.uid:
         made = workload.metadata.owner_references or workload.label(api.JOB_UID)
         return f"Workload {workload.name} was made of something that is not there" if made else None
@@ -233,9 +233,13 @@ def unproven(facts: Seen) -> str | None:
     return None
 
 
-def _unproven_group(workload: Workload, members: tuple[Meta, ...]) -> str | None:
+def _unproven_group(workload: Workload, group: Meta, members: tuple[Meta, ...]) -> str | None:
     if workload.annotation(api.GROUP_WORKLOAD) != _TRUE:
         return f"Workload {workload.name} is not that of a group of pods"
+    told = {member.uid for member in members}
+    for one in group.pods if isinstance(group, PodGroup) else ():
+        if one.metadata.deletion_timestamp is None and one.uid not in told:
+            return f"pod {one.name} refuses what its group is told"
     owners = {o.uid for o in workload.metadata.owner_references or () if (o.group, o.kind) == ("", "Pod")}
     for pod in members:
         if group_name(pod) != workload.name:

@@ -3,7 +3,7 @@
 A group of pods is no object: what it says is on every pod of it, and what is said to it goes to every pod.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -50,6 +50,19 @@ def group_of(pods: Iterable[Pod], *, going: bool = False) -> Owned | None:
     if going:
         metadata.deletion_timestamp = None
     return Owned(BOUNDED[POD_GROUP], PodGroup(metadata=metadata, pods=everyone), tuple(staying))
+
+
+def without(owned: Owned, left_out: Collection[str]) -> Owned:
+    """A group as its other pods tell of it, where some, by UID, cannot be written to. That they may run still counts.
+
+    One of which no pod is left stays as it is.
+    """
+    members = tuple(member for member in owned.members if member.uid not in left_out)
+    if not members or len(members) == len(owned.members) or not isinstance(owned.owner, PodGroup):
+        return owned
+    deleted = owned.owner.metadata.deletion_timestamp
+    metadata = msgspec.structs.replace(members[0].metadata, annotations=_merged(members), deletion_timestamp=deleted)
+    return Owned(owned.view, PodGroup(metadata=metadata, pods=owned.owner.pods), members)
 
 
 def _merged(pods: Sequence[Meta]) -> dict[str, str]:

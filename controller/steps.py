@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from typing import Final
 
 from classifier import api, clock, scope
 from classifier.clock import Standing
@@ -43,7 +42,6 @@ from controller.voids import Voids
 
 log = logging.getLogger(__name__)
 
-_POD: Final = (api.PODS.group, api.PODS.kind)
 #: A decision that waits to settle is looked at again this often even if nothing changes, milliseconds.
 SETTLE_AGAIN = 10 * SECOND
 #: While an outage is not seen to end one commit at a time is tried; the others look again this much later, ms.
@@ -201,6 +199,8 @@ class Steps:
         if workload is None or scope.why_never(workload, ownerless=self._cache.ownerless):
             return None
         owned = self._cache.owned(workload)
+        if owned is not None:
+            owned = self._writer.members.heard(owned)
         # A Workload that stands for itself was asked already.
         if owned is None or (owned.owner is not workload and scope.why_not_ours(owned.owner)):
             return None
@@ -230,8 +230,9 @@ class Steps:
                 if unmirror:
                     live = live_decision(facts.workload)
                     await self._unmirror(key, owned, {mirror_of(live)} if live else set())
-                else:
-                    await self._writer.annotate(owned, annotations)
+                elif await self._writer.annotate(owned, annotations):
+                    # Nothing may have been written that would bring this key back.
+                    self._queue.add(key)
             case WriteWorkload(annotations, void):
                 await self._writer.annotate_workload(facts.workload, annotations)
                 if void is not None:
@@ -283,9 +284,10 @@ class Steps:
         before = self._facts(key)
         if before is None or self._cache.abreast(before.kind, before.workload):
             return before
-        for one in before.carriers:
-            kind = _POD if before.members else before.kind
-            await self._writer.read_owner(kind, one.namespace, one.name)
+        if before.members:
+            await self._writer.read_members(before.members)
+        else:
+            await self._writer.read_owner(before.kind, before.owner.namespace, before.owner.name)
         after = self._facts(key)
         return after if after is not None and after.workload is before.workload else None
 

@@ -11,7 +11,7 @@ from classifier import api, clock
 from classifier.clock import Marker
 from classifier.instant import HOUR, MINUTE, SECOND, format_instant
 from classifier.names import workload_names
-from classifier.objects import Meta, Pod, Workload
+from classifier.objects import Meta, Pod, PodGroup, Workload
 from classifier.policy import Policies
 from classifier.report.message import timed_out_message
 from classifier.state.kinds import KINDS, KindView, podgroup
@@ -367,6 +367,16 @@ def test_a_group_is_proven_by_its_name_its_mark_and_its_pods_uids() -> None:
     assert why_kept(group_facts(pod("a"), pod("c"))) == "pod c does not own Workload gang"
     assert why_kept(group_facts(pod("a"), mark=None)) == "Workload gang is not that of a group of pods"
     assert why_kept(group_facts(pod("a"), pod("b", gated=False))) == "pod b was let go"
+
+
+def test_a_group_of_which_a_pod_is_left_out_is_kept() -> None:
+    facts = group_facts(pod("a"))
+    everyone = [pod("a").done(), pod("b").done()]
+    facts = msgspec.structs.replace(facts, owner=PodGroup(metadata=facts.owner.metadata, pods=everyone))
+    assert why_kept(facts) == "pod b refuses what its group is told"
+    leaving = pod("b").metadata(deletionTimestamp="2026-11-29T10:00:00Z").done()
+    facts = msgspec.structs.replace(facts, owner=PodGroup(metadata=facts.owner.metadata, pods=[everyone[0], leaving]))
+    assert cleanup.unproven(facts) is None
 
 
 def test_every_pod_of_a_group_is_told() -> None:

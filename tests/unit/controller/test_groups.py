@@ -10,10 +10,10 @@ from classifier.clock import Ledger
 from classifier.instant import HOUR, MINUTE, SECOND, format_instant
 from classifier.ledger import parse_ledger
 from classifier.objects import Pod, PodGroup
-from controller.groups import addressed, group_of
+from controller.groups import addressed, group_of, without
 from tests.apiserver import answer, silent
 from tests.builders import Builder, WorkloadBuilder, workload
-from tests.unit.controller.inmemory import JOB, POLICY, WORKLOAD, Cluster, fence, now, overdue
+from tests.unit.controller.inmemory import JOB, POLICY, WORKLOAD, Cluster, Controller, fence, now, overdue
 
 GROUP = "kueue.x-k8s.io/pod-group-name"
 GANG = api.WORKLOADS.path("team", "gang")
@@ -134,6 +134,119 @@ async def test_the_wait_of_a_gang_is_ended_once_and_every_pod_says_so(cluster: C
     assert event["regarding"]["uid"] in {"uid-of-p-0", "uid-of-p-1", "uid-of-p-2"}
     assert event["related"]["uid"] == "uid-of-gang"
     assert event["metadata"]["name"].startswith("gang.")
+
+
+def protecting(cluster: Cluster, name: str, status: int = 403) -> None:
+    """Somebody's webhook lets nobody write to this pod."""
+    cluster.fault = answer(status, "Forbidden", 'admission webhook "protect.example.com" denied the request')
+    cluster.faulty = lambda call: call.method == "PATCH" and call.path == at(name)
+
+
+async def test_a_pod_that_refuses_what_it_is_told_keeps_its_gang_from_nothing(cluster: Cluster, start: Any) -> None:
+    since = now() - HOUR
+    for name in ("p-0", "p-1", "p-2"):
+        cluster.put(at(name), pod(name, created=since).raw())
+    cluster.put(GANG, gang("p-0", "p-1", "p-2").created(since).raw())
+    protecting(cluster, "p-0")
+    async with start("--notice=1s") as controller:
+        await controller.until(lambda: mirrors(cluster, "p-1", "p-2") == {"uid-of-gang/1"})
+        await controller.until(lambda: controller.engine._queue.idle)
+        assert controller.value("muster_pending_mirrors") == 0
+        # Once for the ledger, and not for the mirror, nor for ever.
+        assert sum(call.method == "PATCH" and call.path == at("p-0") for call in cluster.calls) == 1
+    assert cluster.objects[GANG]["spec"]["active"] is False
+    assert len(cluster.events) == 1
+
+
+async def test_a_late_pod_that_refuses_is_alone_with_it(cluster: Cluster, start: Any) -> None:
+    """The others have been told already: nothing is written that would bring the gang back to mind."""
+    waiting(cluster, "p-1", "p-2")
+    cluster.put(at("p-0"), pod("p-0", created=now() - HOUR).raw())
+    protecting(cluster, "p-0")
+    async with start() as controller:
+        await controller.until(lambda: mirrors(cluster, "p-1", "p-2") == {"uid-of-gang/1"})
+
+
+async def test_a_gang_all_of_whose_pods_refuse_is_asked_again_later_and_later(cluster: Cluster, start: Any) -> None:
+    since = now() - HOUR
+    for name in ("p-0", "p-1"):
+        cluster.put(at(name), pod(name, created=since).raw())
+    cluster.put(GANG, gang("p-0", "p-1").created(since).raw())
+    cluster.fault = answer(403, "Forbidden", "denied")
+    cluster.faulty = lambda call: call.method == "PATCH" and "/pods/" in call.path
+    async with start() as controller:
+        await controller.until(lambda: max(controller.engine._queue._failures.values(), default=0) > 3)
+        assert controller.engine._writer.members._left_out == {}
+        cluster.fault = None
+        await controller.until(lambda: api.ADMISSION_DEADLINE in cluster.annotations(GANG))
+
+
+async def test_the_ledger_of_a_pod_that_is_left_out_counts_no_more(cluster: Cluster, start: Any) -> None:
+    """It says still what was true before a pause, and would take the gang back to it."""
+    early, late = HOUR, 2 * HOUR
+    members = [
+        pod("a", created=1).annotate(api.ADMISSION_CLOCK, ledger("a", early)).done(),
+        pod("b", created=2).annotate(api.ADMISSION_CLOCK, ledger("b", late)).done(),
+    ]
+    owned = group_of(members)
+    assert owned is not None
+    assert parse_ledger(owned.owner) == Ledger("uid-of-a", early)
+    less = without(owned, {"uid-of-a"})
+    assert parse_ledger(less.owner) == Ledger("uid-of-b", late)
+    assert [one.name for one in less.carriers] == ["b"]
+    assert isinstance(less.owner, PodGroup)
+    assert [one.name for one in less.owner.pods] == ["a", "b"], "it may still run"
+    assert without(owned, {"uid-of-a", "uid-of-b"}) is owned
+
+
+async def ahead_of_pods(cluster: Cluster, controller: Controller) -> None:
+    """The Workload is written after anything that was heard of pods; then the fence lets waits be ended."""
+    await controller.until(lambda: controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 1)
+    cluster.edit(GANG, lambda obj: obj["metadata"].update(labels={"example.com/seen": "later"}))
+    version = cluster.objects[GANG]["metadata"]["resourceVersion"]
+    cached = controller.engine.cache.workloads.objects
+    await controller.until(lambda: cached["team/gang"].metadata.resource_version == version)
+    fence(cluster)
+
+
+async def test_a_gang_of_many_is_read_at_once_before_its_wait_is_ended(cluster: Cluster, start: Any) -> None:
+    names = [f"p-{number}" for number in range(30)]
+    waiting(cluster, *names)
+    cluster.remove(POLICY)
+    async with start() as controller:
+        await ahead_of_pods(cluster, controller)
+        await controller.until(lambda: mirrors(cluster, *names) == {"uid-of-gang/1"})
+    asked = [call for call in cluster.calls if call.method == "GET" and not call.watch]
+    assert not [call for call in asked if call.path.startswith(at("p-"))]
+    assert [call for call in asked if f"{GROUP}=gang" in call.query.get("labelSelector", "")]
+
+
+async def test_a_gang_whose_name_no_label_bears_is_read_pod_by_pod(cluster: Cluster, start: Any) -> None:
+    waiting(cluster, "p-0", "p-1")
+    for name in ("p-0", "p-1"):
+        cluster.edit(at(name), lambda obj: obj["metadata"]["labels"].pop(GROUP))
+        cluster.edit(at(name), lambda obj: obj["metadata"]["annotations"].update({GROUP: "gang"}))
+    cluster.remove(POLICY)
+    async with start() as controller:
+        await ahead_of_pods(cluster, controller)
+        await controller.until(lambda: mirrors(cluster, "p-0", "p-1") == {"uid-of-gang/1"})
+    assert {call.path for call in cluster.calls if call.method == "GET"} >= {at("p-0"), at("p-1")}
+
+
+async def test_a_pod_that_is_told_of_late_is_read_before_the_wait_of_its_gang_is_ended(
+    cluster: Cluster, start: Any
+) -> None:
+    """Its ledger tells of a reactivation that no watch has brought yet."""
+    waiting(cluster, "p-0", "p-1")
+    cluster.remove(POLICY)
+    cluster.fault, cluster.faulty = silent(), lambda call: call.watch and call.path == api.PODS.path()
+    async with start() as controller:
+        await controller.until(lambda: controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 1)
+        anew = {api.ADMISSION_CLOCK: ledger("p-1", now(), attempt=2)}
+        cluster.edit(at("p-1"), lambda obj: obj["metadata"]["annotations"].update(anew))
+        await ahead_of_pods(cluster, controller)
+        await controller.until(lambda: '"attempt":2' in cluster.annotations(at("p-0"))[api.ADMISSION_CLOCK])
+    assert api.COMMITTED not in cluster.annotations(GANG)
 
 
 async def test_a_gang_of_which_a_pod_runs_is_not_told_yet(cluster: Cluster, start: Any) -> None:

@@ -1,0 +1,88 @@
+"""One request to each pod of a group: several at once, and none is held up by another one that is refused.
+
+A pod that somebody's webhook protects from us would keep its whole group without a bound: it is left out for a while,
+and the group goes by what the others carry.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from classifier.cluster.client import ApiError
+from classifier.objects import Meta
+from controller.groups import Owned, without
+
+log = logging.getLogger(__name__)
+
+#: Requests at once for one group.
+AT_ONCE: Final = 8
+#: After so many failures the rest waits for the next time.
+MANY: Final = 8
+#: A pod that was refused is left out so long, seconds.
+LEFT_OUT: Final = 300.0
+
+
+class Members:
+    """Which pods are left out, by their UID."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._left_out: dict[str, float] = {}
+
+    def heard(self, owned: Owned) -> Owned:
+        """A group without those of its pods that are left out; at least one is left."""
+        if not self._left_out:
+            return owned
+        now = self._monotonic()
+        self._left_out = {uid: until for uid, until in self._left_out.items() if until > now}
+        return without(owned, self._left_out.keys())
+
+    async def write(self, owned: Owned, write: Callable[[Meta], Awaitable[None]]) -> bool:
+        """Write to each carrier; whether some are left out from now on, and all is to be decided again.
+
+        Raises what stands in the way of all of them or of many, of several failures the one that is worth another try.
+        """
+        failed = await each(owned.carriers, write)
+        refused = [(part, error) for part, error in failed if _for_good(error)]
+        again = next((error for _, error in failed if not _for_good(error)), None)
+        if again is not None or len(refused) >= min(MANY, len(owned.carriers)):
+            raise again or refused[0][1]
+        for part, error in refused:
+            log.warning(
+                "a pod refuses what its group is told; the group goes on without it",
+                extra={"pod": part.key, "cause": str(error)},
+            )
+            self._left_out[part.uid] = self._monotonic() + LEFT_OUT
+        return bool(refused)
+
+
+async def each(parts: Iterable[Meta], request: Callable[[Meta], Awaitable[None]]) -> list[tuple[Meta, ApiError]]:
+    """Several at once; those that the API server answered with an error, up to :data:`MANY`. Raises everything else."""
+    waiting, failed = deque(parts), []
+
+    async def work() -> None:
+        while waiting:
+            part = waiting.popleft()
+            try:
+                await request(part)
+            except ApiError as error:
+                failed.append((part, error))
+                if error.status == 429 or len(failed) >= MANY:
+                    waiting.clear()
+            except Exception:
+                waiting.clear()
+                raise
+
+    outcomes = await asyncio.gather(*(work() for _ in range(min(AT_ONCE, len(waiting)))), return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return failed
+
+
+def _for_good(error: ApiError) -> bool:
+    """Whether this object is refused, be it by a policy or somebody's webhook: trying again changes nothing."""
+    return 400 <= error.status < 500 and error.status not in (401, 404, 409, 429)
