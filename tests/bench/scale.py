@@ -123,7 +123,7 @@ async def _parts(muster: Muster) -> tuple[Pod, Pod]:
         assert (leads[leader.name], leads[follower.name]) == (1, 0)
         return leader, follower
 
-    return await eventually(parted, timeout=PATIENCE)
+    return await eventually(parted, timeout=PATIENCE, poll=0.5)
 
 
 async def _bare_decode(client: Client) -> float:

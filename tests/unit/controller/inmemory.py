@@ -60,9 +60,13 @@ class Cluster(ApiServer):
     def events(self) -> list[Object]:
         return [obj for path, obj in self.objects.items() if path.startswith(f"{EVENTS}/")]
 
+    def tells(self, path: str) -> bool:
+        """Whether a job mirrors a decision."""
+        return api.ADMISSION_OUTCOME_OF in self.annotations(path)
+
     @property
     def mirrored(self) -> bool:
-        return api.ADMISSION_OUTCOME_OF in self.annotations(JOB)
+        return self.tells(JOB)
 
 
 def committing(call: Call) -> bool:
@@ -77,14 +81,16 @@ def now() -> int:
     return int(time.time() * 1000)
 
 
-def overdue(cluster: Cluster, pending: WorkloadBuilder | None = None) -> None:
+def overdue(cluster: Cluster, pending: WorkloadBuilder | None = None, name: str = "train") -> None:
     """A job that has waited for an hour under a bound of 30 min, with everything announced."""
     since = now() - HOUR
-    ledger = clock.format_ledger(Ledger("uid-of-train", since))
+    ledger = clock.format_ledger(Ledger(f"uid-of-{name}", since))
     deadline = format_instant(since + 30 * MINUTE)
-    builder = job().created(since).annotate(api.ADMISSION_CLOCK, ledger).annotate(api.ADMISSION_DEADLINE, deadline)
-    cluster.put(JOB, builder.raw())
-    cluster.put(WORKLOAD, (pending or workload()).created(since).annotate(api.ADMISSION_DEADLINE, deadline).raw())
+    builder = job(name).created(since).annotate(api.ADMISSION_CLOCK, ledger).annotate(api.ADMISSION_DEADLINE, deadline)
+    cluster.put(api.JOBS.path("team", name), builder.raw())
+    made = (pending or workload(f"job-{name}-1a2b3").owner(builder)).created(since)
+    made.annotate(api.ADMISSION_DEADLINE, deadline)
+    cluster.put(api.WORKLOADS.path("team", f"job-{name}-1a2b3"), made.raw())
 
 
 def fence(cluster: Cluster) -> None:

@@ -1,6 +1,6 @@
 """What the controller keeps: every change reaches just the Workloads it concerns, and nothing piles up."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from classifier.cluster.client import Client
 from classifier.cluster.following import Following
 from classifier.cluster.reflector import Reflector
 from classifier.objects import Pod
-from controller.cache import Cache, OwnerKey
+from controller.cache import FEW, Cache, OwnerKey
 from tests.builders import Builder, cluster_queue, job, local_queue, namespace, profile, workload
 from tests.unit.cluster.conftest import write_kubeconfig
 
@@ -72,6 +72,25 @@ def full(fed: Fed) -> Fed:
 def test_a_change_of_the_job_concerns_its_workload(full: Fed) -> None:
     full.feed(full.cache.owners[JOB], job().annotate(api.ADMISSION_TIMEOUT, "1h"))
     assert full.touched == {KEY}
+
+
+def test_what_concerns_many_workloads_is_told_bit_by_bit(fed: Fed) -> None:
+    """A policy may concern tens of thousands: nobody else gets a turn of the event loop before all of them are told."""
+    touched: list[str] = []
+    works: list[Iterator[None]] = []
+    client = fed.cache.workloads._client
+    fed.cache = cache = Cache(client, Following(client), touched.append, lambda _: None, in_slices=works.append)
+    keys = [f"team/job-{number}" for number in range(FEW + 1)]
+    for key in keys:
+        fed.feed(cache.workloads, workload(key.removeprefix("team/")))
+    touched.clear()
+    fed.feed(cache.local_queues, local_queue())
+    assert not touched
+    (work,) = works
+    next(work)
+    assert len(touched) == 1
+    assert sum(1 for _ in work) == FEW
+    assert sorted(touched) == sorted(keys)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,19 @@ async def test_an_overdue_wait_is_ended_in_one_guarded_patch_then_told_and_mirro
     assert "delete and resubmit" in cluster.annotations(JOB)[api.ADMISSION_MESSAGE]
 
 
+async def test_what_is_due_is_ended_before_any_job_is_told(cluster: Cluster, start: Any) -> None:
+    names = [f"train-{number}" for number in range(8)]
+    for name in names:
+        overdue(cluster, name=name)
+    async with start("--workers=1") as controller:
+        await controller.until(lambda: all(cluster.tells(api.JOBS.path("team", name)) for name in names))
+    written = [call.path for call in cluster.writes if call.method == "PATCH"]
+    ended = [path for path in written if "/workloads/" in path]
+    assert sorted(ended) == [api.WORKLOADS.path("team", f"job-{name}-1a2b3") for name in names]
+    assert written[: len(names)] == ended
+    assert sorted(written[len(names) :]) == [api.JOBS.path("team", name) for name in names]
+
+
 async def test_an_admission_between_the_read_and_the_write_wins_and_nothing_is_said(
     cluster: Cluster, start: Any
 ) -> None:

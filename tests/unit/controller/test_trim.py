@@ -1,5 +1,6 @@
 """Of an owner the controller keeps no pods: there are tens of thousands of them."""
 
+import gc
 from typing import Any
 
 import msgspec
@@ -28,3 +29,11 @@ def test_nothing_of_its_pods_is_kept_but_whether_they_may_run(
     trimmed = trim_owner(obj)
     assert (view.suspended(trimmed), view.foreign(trimmed)) == before
     assert b"containers" not in msgspec.json.encode(trimmed)
+
+
+@pytest.mark.parametrize(("struct", "raw"), OWNERS.values(), ids=OWNERS)
+def test_python_s_collector_does_not_walk_through_what_is_kept(struct: type[Meta], raw: dict[str, Any]) -> None:
+    """A pass over 20,000 Workloads and their jobs held up everything for 100 ms; they are trees, and know no cycles."""
+    trimmed = trim_owner(msgspec.json.decode(msgspec.json.encode(raw), type=struct))
+    assert not gc.is_tracked(trimmed)
+    assert not gc.is_tracked(trimmed.metadata)
