@@ -22,7 +22,8 @@ async def serve(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     metrics = Metrics()
-    async with await Client.connect(kubeconfig=settings.kubeconfig, user_agent="muster-controller") as client:
+    connection = Client.connect(kubeconfig=settings.kubeconfig, user_agent="muster-controller", compressed=False)
+    async with await connection as client:
         engine = Engine(client, settings, metrics)
         runner = await probes.serve(
             settings.bind_address, settings.metrics_port, metrics.registry, lambda: engine.not_ready

@@ -157,8 +157,13 @@ class Client:
         user_agent: str = "muster",
         impersonate: str | None = None,
         groups: Sequence[str] = (),
+        compressed: bool = True,
     ) -> Self:
-        """Credentials in kubectl's order: ``--kubeconfig``, ``KUBECONFIG``, the ServiceAccount, ``~/.kube``."""
+        """Credentials in kubectl's order: ``--kubeconfig``, ``KUBECONFIG``, the ServiceAccount, ``~/.kube``.
+
+        Not ``compressed`` is for who lists tens of thousands of objects over a short way: of what a page of 500
+        Workloads takes the API server, half is compressing it.
+        """
         configuration = official.Configuration()
         named = kubeconfig or os.environ.get("KUBECONFIG")
         in_cluster = not named and context is None and "KUBERNETES_SERVICE_HOST" in os.environ
@@ -189,6 +194,8 @@ class Client:
             connector=connector, trust_env=not in_cluster, read_bufsize=2**21, auto_decompress=True
         )
         client = cls(api, user_agent)
+        if not compressed:
+            client._headers["Accept-Encoding"] = "identity"
         if impersonate:
             client._headers["Impersonate-User"] = impersonate
             client._groups = [("Impersonate-Group", group) for group in groups]

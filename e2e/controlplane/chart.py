@@ -77,8 +77,10 @@ def render(values: Mapping[str, Any], folder: Path, *, check: bool = False) -> l
 class Muster:
     """``async with Muster(cluster) as muster``: installed, both Deployments ready; uninstalled at the end."""
 
-    def __init__(self, cluster: Cluster, values: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, cluster: Cluster, values: Mapping[str, Any] | None = None, *, patience: float = 60) -> None:
         self.cluster = cluster
+        #: Seconds until it must be ready: it has to list what there is.
+        self._patience = patience
         self.values = merged(TEST_VALUES, values or {})
         self.node = Kubelet(cluster, NAMESPACE)
         self.documents: list[Document] = []
@@ -89,7 +91,7 @@ class Muster:
         await self.apply()
         await self.node.__aenter__()
         try:
-            await self.wait_ready()
+            await self.wait_ready(self._patience)
         except BaseException:
             await self.node.__aexit__(None, None, None)
             raise

@@ -71,7 +71,7 @@ async def _measure(say: Say) -> list[Figure]:
             "webhook": {"replicas": 1},
             "controller": {"replicas": 2, "rate": 0, "logLevel": "info", "leaderElection": LEASE},
         }
-        async with Muster(cluster, values) as muster:
+        async with Muster(cluster, values, patience=PATIENCE) as muster:
             leader, follower = await _parts(muster)
             figures = [
                 Figure(
@@ -94,7 +94,7 @@ async def _measure(say: Say) -> list[Figure]:
                 await muster.node.scale(deployment, 0)
             figures += await _bare_patches(cluster, queues, figures, say)
         values["controller"] |= {"rate": 50, "replicas": 1}
-        async with Muster(cluster, values) as muster:
+        async with Muster(cluster, values, patience=PATIENCE) as muster:
             figures += await _steady(cluster, muster, queues[2 * BOUNDED :], say)
     return figures
 

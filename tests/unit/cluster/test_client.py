@@ -74,6 +74,21 @@ async def test_it_says_who_it_is(server: ApiServer, tmp_path: Path) -> None:
     assert seen["Content-Type"] == MERGE_PATCH
 
 
+@pytest.mark.parametrize("compressed", [True, False])
+async def test_answers_come_compressed_or_not(server: ApiServer, tmp_path: Path, compressed: bool) -> None:
+    seen: dict[str, str] = {}
+
+    async def note(request: web.Request) -> web.StreamResponse:
+        seen.update(request.headers)
+        return web.json_response({})
+
+    server.fault = note
+    config = write_kubeconfig(tmp_path / "config", server.url)
+    async with await Client.connect(kubeconfig=config, compressed=compressed) as client:
+        await client.request("GET", JOBS)
+    assert ("gzip" in seen["Accept-Encoding"]) is compressed
+
+
 async def test_every_group_is_a_header_of_its_own(server: ApiServer, tmp_path: Path) -> None:
     seen: list[str] = []
 
