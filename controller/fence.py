@@ -30,13 +30,22 @@ class FenceState(NamedTuple):
 
 def judge(policy: PolicyObject | None, binding: PolicyObject | None, name: str, now: int, settle: int) -> FenceState:
     """Judge the pair. ``settle`` is how long, in ms, it must have stood unchanged. Pure."""
+    return _settled(_stands(policy, binding, name), now, settle)
+
+
+def _stands(policy: PolicyObject | None, binding: PolicyObject | None, name: str) -> FenceState:
+    """Of the pair alone, whenever it is asked."""
     wrong = fence.wrong(policy, binding, name)
     if wrong is not None or policy is None or binding is None:
         return FenceState(False, f"{wrong}; {REMEDY}")
-    since = fence.changed(policy, binding)
-    if now < since + settle:
+    return FenceState(True, "", fence.changed(policy, binding))
+
+
+def _settled(stands: FenceState, now: int, settle: int) -> FenceState:
+    since = stands.since
+    if since is not None and now < since + settle:
         return FenceState(False, f"changed at {format_instant(since)}; API servers may not have loaded it yet", since)
-    return FenceState(True, "", since)
+    return stands
 
 
 class Fence:
@@ -47,6 +56,9 @@ class Fence:
         self.settle = settle
         self.breached = False
         self._client = client
+        #: The copies that were judged last, and what they say.
+        self._pair: tuple[PolicyObject | None, PolicyObject | None] = None, None
+        self._stands: FenceState | None = None
         selector = f"metadata.name={name}"
 
         def on_change(*_: object) -> None:
@@ -69,13 +81,11 @@ class Fence:
                 return FenceState(False, f"{reflector.resource.plural} cannot be followed: {reflector.trouble}")
         if self.breached:
             return FenceState(False, "a committed Workload was admitted afterwards: find out how, then restart Muster")
-        return judge(
-            self.policies.objects.get(self.name),
-            self.bindings.objects.get(self.name),
-            self.name,
-            self._client.time.now(),
-            self.settle,
-        )
+        pair = self.policies.objects.get(self.name), self.bindings.objects.get(self.name)
+        # Asked for each Workload at each look, and it hardly ever changes.
+        if self._stands is None or self._pair[0] is not pair[0] or self._pair[1] is not pair[1]:
+            self._pair, self._stands = pair, _stands(*pair, self.name)
+        return _settled(self._stands, self._client.time.now(), self.settle)
 
 
 def overtaken(old: Workload | None, new: Workload) -> bool:
