@@ -10,7 +10,7 @@ import msgspec
 
 from classifier.fit import Outcome, PodSetVerdict, Verdict
 from classifier.fit.verdict import LINE_PREFIX
-from webhook.review import Answer, Cause, Denial
+from webhook.review import ALLOWED, Answer, Cause, Denial
 
 
 def answer(verdict: Verdict, notices: Sequence[str] = ()) -> Answer:
@@ -18,6 +18,8 @@ def answer(verdict: Verdict, notices: Sequence[str] = ()) -> Answer:
 
     Of all these only the first two reach the user: what the job's author wrote wrong comes before what others did.
     """
+    if not (notices or verdict.warnings or verdict.denied):
+        return ALLOWED
     own = [n for n in notices if n.startswith("job:")]
     others = [n for n in notices if not n.startswith("job:")]
     allowed = told((*own, *verdict.warnings, *others))

@@ -8,18 +8,22 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+from prometheus_client import Counter
+
 from classifier.cluster.servertime import ServerTime
-from classifier.fit import Verdict, World, judge
+from classifier.fit import Outcome, Verdict, World, judge
 from classifier.fit.gang import GangError, Unresolved
 from classifier.fit.kinds import PODSETS
 from classifier.fit.mode import asks_to_skip, may_skip
+from classifier.fit.verdict import Mode
 from classifier.objects import Meta, Workload
 from classifier.scope import BOUNDED, queue_of, why_not_ours
 from webhook import admit, licence, restore, stamp, starts, subject, template
 from webhook.metrics import Metrics
-from webhook.review import ALLOWED, Answer, Request
+from webhook.review import ALLOWED, Answer, Asked
 from webhook.snapshot import Unavailable, View
 from webhook.subject import Subject
+from webhook.whole import AnyRequest
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +55,7 @@ class Reviewer:
         self._time = time
         self._metrics = metrics
         self._judging = False
+        self._verdicts: dict[tuple[Outcome, Mode | None], Counter] = {}
 
     @property
     def judging(self) -> bool:
@@ -58,7 +63,7 @@ class Reviewer:
         keeps us from it is no news to those who submit them."""
         return self._judging
 
-    async def mutate(self, request: Request) -> Answer:
+    async def mutate(self, request: AnyRequest) -> Answer:
         """Stamps for a job that a policy touches; Muster's keys taken off a copied manifest; a start counted; else
         nothing. Of what exists already no annotation is changed but the count, and what was left out is put back
         (design §7)."""
@@ -79,20 +84,22 @@ class Reviewer:
         except Unavailable:
             return Answer(stamp.patch(obj, stamp.kept(current, now)))
         profiles = view.policies.profiles
+        counted = asked.resource in starts.COUNTED and bool(
+            [p for p in profiles if p.spec.admission is not None and p.spec.admission.count_on_pods]
+        )
         bounded = (asked.resource.group, asked.resource.kind) in BOUNDED
         wanted = stamp.wanted(
             current,
             timeout=view.timeout(current).timeout if bounded else None,
-            profiles=tuple(profile.name for profile in profiles),
+            profiles=tuple([profile.name for profile in profiles]),
             # Judging is the expensive part, and a job without a profile gets no preflight stamp.
             verdict=self._judge(obj, view.world, now) if profiles else None,
             now=now,
-            counted=asked.resource in starts.COUNTED
-            and any(p.spec.admission is not None and p.spec.admission.count_on_pods for p in profiles),
+            counted=counted,
         )
         return Answer((*stamp.patch(obj, wanted), *_labelled(asked, view, request)))
 
-    async def validate(self, request: Request) -> Answer:
+    async def validate(self, request: AnyRequest) -> Answer:
         """Denied where the verdict denies and the moment allows it; warned where it warns; allowed. No profile, no
         verdict; but a duration that cannot be read is told to everybody."""
         asked = subject.of(request)
@@ -146,37 +153,44 @@ class Reviewer:
         self._judging = bool(view.world.profiles)
         return view
 
-    def _record(self, request: Request, asked: Subject, verdict: Verdict, view: View) -> None:
+    def _record(self, request: AnyRequest, asked: Subject, verdict: Verdict, view: View) -> None:
         if request.dry_run:
             return
-        obj = asked.obj
-        fields = {
-            "kind": request.kind.kind,
-            "namespace": obj.namespace,
-            "job": obj.name or obj.metadata.generate_name,
-            "user": request.user_info.username if request.user_info else "",
-        }
-        self._metrics.verdicts.labels(verdict.outcome.value, verdict.mode or "").inc()
-        if asks_to_skip(obj) and may_skip(obj, view.world):
+        of = verdict.outcome, verdict.mode
+        counter = self._verdicts.get(of)
+        if counter is None:
+            counter = self._verdicts[of] = self._metrics.verdicts.labels(verdict.outcome.value, verdict.mode or "")
+        counter.inc()
+        if asks_to_skip(asked.obj) and may_skip(asked.obj, view.world):
             self._metrics.skipped.labels("break-glass").inc()
-            log.warning("a job skipped preflight by its own annotation", extra=fields)
+            log.warning("a job skipped preflight by its own annotation", extra=_named(request, asked.obj))
         if verdict.denied:
             self._metrics.denials.labels(verdict.profile or "").inc()
-            log.info("denied a job", extra={**fields, "line": verdict.line})
+            log.info("denied a job", extra={**_named(request, asked.obj), "line": verdict.line})
 
 
-def _changed(asked: Subject | None, request: Request) -> Answer:
+def _named(request: Asked, obj: Meta) -> dict[str, str | None]:
+    """Whose job it is, for the log."""
+    return {
+        "kind": request.kind.kind,
+        "namespace": obj.namespace,
+        "job": obj.name or obj.metadata.generate_name,
+        "user": request.user_info.username if request.user_info else "",
+    }
+
+
+def _changed(asked: Subject | None, request: AnyRequest) -> Answer:
     """Of what exists: a start counted, and put back what a replace left out, of what cannot be read as well."""
     old, new = (asked.old, asked.obj) if asked is not None else subject.metadata(request)
     if old is None or new is None:
         return ALLOWED
     ours = asked is not None and why_not_ours(new) is None
-    counted = starts.started(asked.resource, old, new, request.object) if asked is not None and ours else ()
+    counted = starts.started(asked.resource, old, new, request.document) if asked is not None and ours else ()
     back = restore.patch(old, new)
     return Answer((*counted, *back), warnings=restore.notice(old, new) if back else ())
 
 
-def _labelled(asked: Subject, view: View, request: Request) -> tuple[template.Operation, ...]:
+def _labelled(asked: Subject, view: View, request: AnyRequest) -> tuple[template.Operation, ...]:
     """The topology label of the queue's profiles on the job's pod templates."""
     label = template.topology_label(view.policies.profiles)
     if label is None or asked.resource not in PODSETS:
@@ -185,4 +199,4 @@ def _labelled(asked: Subject, view: View, request: Request) -> tuple[template.Op
         podsets = PODSETS[asked.resource](asked.obj, view.world.runtimes)
     except (GangError, Unresolved):
         return ()
-    return template.with_label(request.object, podsets, label)
+    return template.with_label(request.document, podsets, label)

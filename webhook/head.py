@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 END: Final = b"\r\n\r\n"
 #: Bytes. An API server's has 300 to 500.
 LONGEST: Final = 8192
+#: As Go writes it. What else is in a head is always the same on a connection, and nearly so on all.
+_LENGTH: Final = b"\r\nContent-Length: "
 #: Digits of a length; more are no body of ours.
 _DIGITS: Final = 10
 
@@ -18,6 +20,7 @@ _MEANINGFUL: Final = frozenset(
     (
         b"connection",
         b"content-encoding",
+        b"content-length",
         b"expect",
         b"http2-settings",
         b"keep-alive",
@@ -43,14 +46,23 @@ class Head(NamedTuple):
 def head_of(data: bytes) -> Head | None:
     """The head that ``data`` begins with; None for a part of one, and for all that is not the one form."""
     end = data.find(END, 0, LONGEST)
-    if end < 0:
+    at = data.find(_LENGTH, 0, end) if end >= 0 else -1
+    if at < 0:
         return None
-    lines = data[:end].split(b"\r\n")
-    target = _target(lines[0])
-    if target is None:
+    rest = data.find(b"\r\n", at + len(_LENGTH))
+    digits = data[at + len(_LENGTH) : rest]
+    target = _target(data[:at] + data[rest:end])
+    if target is None or not digits.isdigit() or len(digits) > _DIGITS or not (length := int(digits)):
         return None
-    length, typed = None, False
-    for line in lines[1:]:
+    return Head(*target, end + len(END), length)
+
+
+@lru_cache(maxsize=64)
+def _target(head: bytes) -> tuple[str, str] | None:
+    """Path and query of a request whose head says this beside its length; None for any other form."""
+    request, *lines = head.split(b"\r\n")
+    typed = False
+    for line in lines:
         name, colon, value = line.partition(b":")
         name = name.lower()
         # Of a line that goes on in the next one, and of what stands between a name and its colon, something is left.
@@ -62,24 +74,13 @@ def head_of(data: bytes) -> Head | None:
             or b"\r" in value
         ):
             return None
-        if name == b"content-length":
-            value = value.strip(b" \t")
-            if length is not None or not value.isdigit() or len(value) > _DIGITS:
-                return None
-            length = int(value)
-        elif name == b"content-type":
+        if name == b"content-type":
             if typed or value.strip(b" \t") != _JSON:
                 return None
             typed = True
-    return Head(*target, end + len(END), length) if typed and length else None
-
-
-@lru_cache(maxsize=64)
-def _target(line: bytes) -> tuple[str, str] | None:
-    """Path and query of a request line: always the same ones."""
-    method, _, rest = line.partition(b" ")
+    method, _, rest = request.partition(b" ")
     target, _, version = rest.partition(b" ")
-    if method != b"POST" or version != b"HTTP/1.1" or not target.startswith(b"/") or not target.isascii():
+    if not typed or method != b"POST" or version != b"HTTP/1.1" or not target.startswith(b"/") or not target.isascii():
         return None
     path, _, query = target.decode("ascii").partition("?")
     return (path, query) if target.decode("ascii").isprintable() and "#" not in query else None

@@ -15,18 +15,18 @@ from urllib.parse import parse_qs
 
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
-from prometheus_client import Counter
 
 from classifier.cluster.client import JSON
 from classifier.instant import SECOND, parse_duration
-from webhook import kinds, review
+from webhook import kinds, review, whole
 from webhook.metrics import Metrics
-from webhook.review import Answer, BadReview, Request
+from webhook.review import Answer, Asked, BadReview
+from webhook.whole import AnyRequest
 
 log = logging.getLogger(__name__)
 
 #: Begun outside of any task, as most decisions end where they begin: what it waits for must be a future or a task.
-Decide = Callable[[Request], Coroutine[Any, Any, Answer]]
+Decide = Callable[[AnyRequest], Coroutine[Any, Any, Answer]]
 #: Whether anybody wants jobs judged; if not, those who submit them are not told that they were not.
 Judging = Callable[[], bool]
 
@@ -104,8 +104,6 @@ class Endpoint:
         self._decide = decide
         self._metrics = metrics
         self._judging = judging
-        self._observe = metrics.seconds.labels(phase).observe
-        self._counters: dict[tuple[str, str], Counter] = {}
 
     def answer(self, body: bytes, query: str, started: float) -> Reply | Coroutine[Any, Any, Reply]:
         """At once, or what is left to be waited for where the decision has to wait for something.
@@ -113,7 +111,7 @@ class Endpoint:
         ``query`` of the URL, as it is there; ``started`` by :func:`time.perf_counter`.
         """
         try:
-            request = review.decode(body)
+            request: AnyRequest = whole.read(body) or review.decode(body)
         except BadReview as error:
             return self.refuse(error, started)
         try:
@@ -126,7 +124,7 @@ class Endpoint:
             return self._reply(request, self._failed(), started)
         return self._later(request, _Rest(decision, waits_for), time_for(query), started)
 
-    async def _later(self, request: Request, rest: "_Rest", seconds: float, started: float) -> Reply:
+    async def _later(self, request: Asked, rest: "_Rest", seconds: float, started: float) -> Reply:
         """Given up after ``seconds``: the job is allowed, and told."""
         try:
             async with asyncio.timeout(seconds):
@@ -146,7 +144,7 @@ class Endpoint:
         self._count("other", "refused", started)
         return Reply(error.status, review.encode_refusal(error))
 
-    def _reply(self, request: Request, answer: Answer, started: float) -> Reply:
+    def _reply(self, request: Asked, answer: Answer, started: float) -> Reply:
         try:
             payload = review.encode(request.uid, answer)
         except Exception:
@@ -165,14 +163,10 @@ class Endpoint:
         return Answer(warnings=(f"muster: preflight skipped: {why}",) if self._judging() else ())
 
     def _count(self, kind: str, result: str, started: float) -> None:
-        counter = self._counters.get((kind, result))
-        if counter is None:
-            counter = self._counters[kind, result] = self._metrics.reviews.labels(self.phase, kind, result)
-        counter.inc()
-        self._observe(time.perf_counter() - started)
+        self._metrics.reviews.count(self.phase, kind, result, time.perf_counter() - started)
 
 
-def _named(request: Request) -> dict[str, str]:
+def _named(request: Asked) -> dict[str, str]:
     return {"review": request.uid[:64], "namespace": request.namespace[:64]}
 
 

@@ -6,7 +6,6 @@ it is allowed with a warning (reference/engineering.md §C 7). What is wrong wit
 """
 
 import base64
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -41,9 +40,8 @@ class UserInfo(Obj):
     username: str = ""
 
 
-class Request(Obj):
-    """What the API server asks about. ``object`` is JSON of the reviewed object, ``null`` on DELETE; ``old_object`` of
-    the one it replaces, ``null`` on CREATE."""
+class Asked(Obj):
+    """What the API server asks about, apart from the objects."""
 
     uid: str
     kind: GroupVersionKind
@@ -53,8 +51,19 @@ class Request(Obj):
     name: str = ""
     user_info: UserInfo | None = None
     dry_run: bool | None = None
+
+
+class Request(Asked):
+    """``object`` is JSON of the reviewed object, ``null`` on DELETE; ``old_object`` of the one it replaces, ``null`` on
+    CREATE."""
+
     object: msgspec.Raw = msgspec.Raw(b"null")
     old_object: msgspec.Raw = msgspec.Raw(b"null")
+
+    @property
+    def document(self) -> msgspec.Raw:
+        """The reviewed object as it came."""
+        return self.object
 
 
 class _Review(Obj):
@@ -71,16 +80,14 @@ class Cause(Obj):
     field: str
 
 
-@dataclass(frozen=True)
-class Denial:
+class Denial(msgspec.Struct, frozen=True):
     """``message`` is shown to the user as it is, after the API server's own words."""
 
     message: str
     causes: tuple[Cause, ...] = ()
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """``patch`` is a JSON Patch; empty means none. Of ``warnings`` the first two are sent, cut to the limit."""
 
     patch: tuple[dict[str, Any], ...] = ()

@@ -2,8 +2,9 @@
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+import msgspec
 
 from classifier import api
 from classifier.cluster.asking import Asking, Unreadable
@@ -11,7 +12,7 @@ from classifier.cluster.client import Client
 from classifier.cluster.following import Following
 from classifier.fit import World
 from classifier.instant import SECOND
-from classifier.objects import ClusterQueue, LocalQueue, Meta, Namespace
+from classifier.objects import ClusterQueue, LocalQueue, Meta, Namespace, TrainJob
 from classifier.policy import Policies, Resolved, profiles_for, timeout_of
 from webhook.settings import Settings
 
@@ -27,8 +28,7 @@ class Unavailable(Exception):
         self.cause = cause
 
 
-@dataclass(frozen=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """The world around one job, and the policies that speak about it."""
 
     world: World
@@ -64,7 +64,11 @@ class Snapshot:
             preflight_optional=settings.preflight_optional,
         )
         self._asking = Asking(self.following)
+        self._time = client.time
         self._around: dict[str, _Around] = {}
+        #: Views of this very world, by namespace and queue, in which nothing was missing.
+        self._world: World | None = None
+        self._views: dict[tuple[str, str], View] = {}
 
     @property
     def trouble(self) -> str | None:
@@ -83,9 +87,22 @@ class Snapshot:
         """
         if not self.following.synced:
             raise Unavailable("unsynced", "preflight skipped: it has not read the cluster yet")
-        age = self.following.age()
-        if age * SECOND > self._settings.stale_after:
-            raise Unavailable("stale", f"preflight skipped: its view of the cluster is {age:.0f}s old")
+        world = self.following.world()
+        age = self._time.now() - (world.observed_at or 0)
+        if age > self._settings.stale_after:
+            raise Unavailable("stale", f"preflight skipped: its view of the cluster is {age // SECOND}s old")
+        if world is not self._world:
+            self._world, self._views = world, {}
+        key = namespace, queue
+        view = self._views.get(key)
+        # A TrainJob has a runtime besides.
+        if view is None or isinstance(obj, TrainJob):
+            view = await self._look(namespace, queue, obj, surely=surely)
+            if view.world is self._world and self._asking.lacks_nothing(view.world, namespace, queue):
+                self._views[key] = view
+        return view
+
+    async def _look(self, namespace: str, queue: str, obj: Meta | None, *, surely: bool) -> View:
         try:
             world = await self._asking.world(namespace, queue, obj, surely=surely)
         except Unreadable as error:

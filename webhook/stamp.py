@@ -20,7 +20,7 @@ from classifier.fit import Outcome, Verdict
 from classifier.instant import SECOND, format_instant, instant_or_none
 from classifier.objects import Meta
 from classifier.policy import Timeout
-from webhook.template import Operation, have_room, token
+from webhook.template import Operation, have_room, surely_room, token
 
 #: Milliseconds. Also forgives replicas whose clocks differ by a second: a stamp may come from the near future.
 FRESH: Final = 60 * SECOND
@@ -37,6 +37,7 @@ STAMPS: Final = (
     api.ADMISSION_COUNT,
 )
 _OURS: Final = tuple(dict.fromkeys((*STAMPS, *api.PROTECTED_KEYS)))
+_AMONG_OURS: Final = frozenset(_OURS)
 
 #: Of a job that is counted and was not started yet. The webhook configuration knows by the key whom to ask about.
 NOT_STARTED: Final = "0"
@@ -95,16 +96,23 @@ def patch(obj: Meta, stamps: Mapping[str, str]) -> tuple[Operation, ...]:
     current = metadata.annotations
     if current is None:
         return ({"op": "add", "path": "/metadata/annotations", "value": dict(stamps)},) if stamps else ()
-    if not have_room({key: value for key, value in current.items() if key not in _OURS}, stamps):
+    if not surely_room(current, stamps) and not have_room(
+        {key: value for key, value in current.items() if key not in _AMONG_OURS}, stamps
+    ):
         # No stamp is worth the job.
         stamps = {}
-    removed = [{"op": "remove", "path": _path(key)} for key in _OURS if key in current and key not in stamps]
+    removed = (
+        [{"op": "remove", "path": _path(key)} for key in _OURS if key in current and key not in stamps]
+        if not _AMONG_OURS.isdisjoint(current)
+        else ()
+    )
     added = [
         {"op": "add", "path": _path(key), "value": value} for key, value in stamps.items() if current.get(key) != value
     ]
     return (*removed, *added)
 
 
+@lru_cache(maxsize=64)
 def _path(key: str) -> str:
     return "/metadata/annotations/" + token(key)
 

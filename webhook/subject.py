@@ -1,15 +1,15 @@
 """What a review is about: the object as it is to be, as it was, or why only its metadata can be read."""
 
-from dataclasses import dataclass
+import msgspec
 
 from classifier import api
 from classifier.objects import Meta
 from webhook import kinds
-from webhook.review import Request
+from webhook.review import Asked
+from webhook.whole import AnyRequest, Whole
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """``old`` is None for what is created."""
 
     resource: api.Resource
@@ -22,11 +22,14 @@ class Subject:
         return self.old is None
 
 
-def of(request: Request) -> Subject | None:
+def of(request: AnyRequest) -> Subject | None:
     """None for what is never looked into: other kinds and operations, subresources, an update that cannot be read."""
     resource = kinds.resource_of(request.kind)
     if resource is None or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
         return None
+    if isinstance(request, Whole):
+        old = None if request.operation == "CREATE" or request.old is None else _placed(request.old, request)
+        return Subject(resource, _placed(request.obj, request), old)
     old = None
     try:
         if request.operation == "UPDATE":
@@ -37,14 +40,16 @@ def of(request: Request) -> Subject | None:
         return None if obj is None else Subject(resource, _placed(obj, request), None, str(error))
 
 
-def metadata(request: Request) -> tuple[Meta | None, Meta | None]:
+def metadata(request: AnyRequest) -> tuple[Meta | None, Meta | None]:
     """Old and new metadata alone of an update that :func:`of` cannot read; None where there is none, or not ours."""
-    if kinds.resource_of(request.kind) is None or request.sub_resource or request.operation != "UPDATE":
+    if isinstance(request, Whole) or kinds.resource_of(request.kind) is None:
+        return None, None
+    if request.sub_resource or request.operation != "UPDATE":
         return None, None
     return kinds.metadata(request.old_object), kinds.metadata(request.object)
 
 
-def _placed(obj: Meta, request: Request) -> Meta:
+def _placed(obj: Meta, request: Asked) -> Meta:
     """The namespace of what is created may stand in the URL alone."""
     obj.metadata.namespace = obj.metadata.namespace or request.namespace
     return obj

@@ -59,6 +59,10 @@ class Asking:
         self._world: World | None = None
         self._found: set[tuple[str, str]] = set()
 
+    def lacks_nothing(self, world: World, namespace: str, queue: str) -> bool:
+        """Whether that is known of this very ``world``, but for a TrainJob's runtime."""
+        return world is self._world and (namespace, queue) in self._found
+
     async def world(self, namespace: str, queue: str, obj: Meta | None = None, *, surely: bool = False) -> World:
         """The world for a job in ``queue``. What was found stays in the follower's copy. Raises :class:`Unreadable`.
 

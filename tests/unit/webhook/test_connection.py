@@ -14,7 +14,8 @@ from tests.unit.webhook.running import Webhook
 from webhook import pipeline, tls
 from webhook.connection import Connection, Reviews
 from webhook.metrics import Metrics
-from webhook.review import ALLOWED, Answer, Request
+from webhook.review import ALLOWED, Answer
+from webhook.whole import AnyRequest
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -45,10 +46,10 @@ class Running:
         self.reviews = Reviews({"/validate": self.endpoint}, self._other, lambda: self.closing, **settings)
         self.handed_over = 0
 
-    async def decide(self, _: Request) -> Answer:
+    async def decide(self, _: AnyRequest) -> Answer:
         return ALLOWED
 
-    async def _decide(self, asked: Request) -> Answer:
+    async def _decide(self, asked: AnyRequest) -> Answer:
         return await self.decide(asked)
 
     def _other(self) -> asyncio.Protocol:
@@ -204,7 +205,7 @@ async def test_a_body_that_breaks_off_is_counted() -> None:
 async def test_silence_ends_a_connection_and_a_review_does_not() -> None:
     held = asyncio.Event()
 
-    async def hold(_: Request) -> Answer:
+    async def hold(_: AnyRequest) -> Answer:
         await held.wait()
         return ALLOWED
 
@@ -224,7 +225,7 @@ async def test_silence_ends_a_connection_and_a_review_does_not() -> None:
 async def test_the_end_waits_for_the_answer_under_way() -> None:
     held = asyncio.Event()
 
-    async def hold(_: Request) -> Answer:
+    async def hold(_: AnyRequest) -> Answer:
         await held.wait()
         return ALLOWED
 
@@ -246,7 +247,7 @@ async def test_the_end_waits_for_the_answer_under_way() -> None:
 
 
 async def test_an_answer_that_never_comes_does_not_hold_up_the_end() -> None:
-    async def never(_: Request) -> Answer:
+    async def never(_: AnyRequest) -> Answer:
         await asyncio.Event().wait()
         return ALLOWED
 

@@ -21,8 +21,8 @@ REQUEST = (
 def test_what_an_api_server_sends() -> None:
     assert head_of(REQUEST + b"{}") == Head("/mutate", "timeout=2s", len(REQUEST), 17)
     assert head_of(REQUEST.replace(b"?timeout=2s", b"")) == Head("/mutate", "", len(REQUEST) - 11, 17)
-    lower = REQUEST.replace(b"Content-Length: ", b"content-length:").replace(b"Content-Type", b"content-type")
-    assert head_of(lower) == Head("/mutate", "timeout=2s", len(lower), 17)
+    longer = REQUEST.replace(b"17", b"4711").replace(b"Content-Type", b"content-type")
+    assert head_of(longer) == Head("/mutate", "timeout=2s", len(longer), 4711)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,12 @@ def test_what_an_api_server_sends() -> None:
         (b"Content-Length: 17", b"Content-Length: 1_7"),
         (b"Content-Length: 17", b"Content-Length: 17, 17"),
         (b"Content-Length: 17", b"Content-Length: 17\r\nContent-Length: 17"),
+        (b"Content-Length: 17", b"Content-Length: 17\r\ncontent-length: 18"),
+        (b"Content-Length: 17", b"content-length: 18\r\nContent-Length: 17"),
+        (b"Content-Length: 17", b"content-length: 17"),
+        (b"Content-Length: 17", b"Content-Length:17"),
+        (b"Content-Length: 17", b"Content-Length: 17 "),
+        (b"Content-Length: 17", b"Content-Length: "),
         (b"Content-Length: 17", b"Content-Length : 17"),
         (b"Content-Length: 17", b"Content-Length: " + b"1" * 5000),
         (b"Accept: ", b"Transfer-Encoding: chunked\r\nAccept: "),

@@ -186,3 +186,10 @@ def test_every_patch_applies_touches_only_our_keys_and_is_needed_once(
     for either in (obj, without):
         either["metadata"].pop("annotations", None)
     assert without == obj
+
+
+@pytest.mark.parametrize("text", ["😀", "é", "x"])
+def test_room_is_counted_in_bytes_however_few_characters_they_are(text: str) -> None:
+    full = {"x": text * ((ANNOTATIONS_LIMIT - 2) // len(text.encode()))}
+    obj = msgspec.json.decode(json.dumps(job(annotations=full)).encode(), type=Job)
+    assert stamp.patch(obj, {api.SUBMITTED_AT: "2026-11-29T10:00:00Z"}) == ()
