@@ -51,7 +51,7 @@ ROUNDS ?= 10
 WORKLOADS ?= 200
 chaos: $(STAMP) ## every interleaving within a larger bound, 100,000 random histories, 10 rounds of 200 Workloads (hours)
 	@$(BIN)/python -m e2e.controlplane build $(PROGRAMS)
-	MUSTER_CHAOS_ROUNDS=$(ROUNDS) MUSTER_CHAOS_WORKLOADS=$(WORKLOADS) $(BIN)/pytest e2e/test_chaos_rounds.py
+	MUSTER_CHAOS_ROUNDS=$(ROUNDS) MUSTER_CHAOS_WORKLOADS=$(WORKLOADS) $(BIN)/pytest e2e/test_chaos_rounds.py -v
 	@$(BIN)/python -m tests.exploration --histories $(HISTORIES) $(CHAOS_ARGS)
 
 clean: ## remove what these targets made here (the built control plane stays in its cache)

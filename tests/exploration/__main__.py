@@ -28,7 +28,8 @@ def explored(settings: Mapping[str, Setting]) -> bool:
         took = time.monotonic() - began
         say(
             f"  all {found.states} states and {found.transitions} transitions visited in {took:.0f} s, "
-            f"histories of {found.depth} steps: {found.broken or 'no law is broken'}"
+            f"histories of {found.depth} steps, {found.beyond} ends past attempt {setting.attempts}: "
+            f"{found.broken or 'no law is broken'}"
         )
         for line in found.history:
             say(line)
@@ -36,11 +37,13 @@ def explored(settings: Mapping[str, Setting]) -> bool:
     return good
 
 
-def walked(count: int, seed: int) -> bool:
+def walked(count: int, seed: int, processes: int) -> bool:
     say(f"{count} random histories from seed {seed}")
-    done = walks.run(seed, count, lambda line: say(f"  {line}"), processes=os.cpu_count() or 1)
+    began = time.monotonic()
+    done = walks.run(seed, count, lambda line: say(f"  {line}"), processes)
+    took = time.monotonic() - began
     outcome = done.broken or "no law is broken"
-    say(f"  {done.histories} histories, {done.steps} steps, {done.commits} decisions: {outcome}")
+    say(f"  {done.histories} histories, {done.steps} steps, {done.commits} decisions in {took:.0f} s: {outcome}")
     for line in done.history:
         say(line)
     return done.broken is None
@@ -54,12 +57,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("parts", nargs="*", choices=["short", "deep", "walks"], help="default: all")
     parser.add_argument("--histories", type=int, default=100_000, help="random ones (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="of the first; the others follow (default: any)")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="for those (default: %(default)s)")
     options = parser.parse_args(arguments)
     parts = options.parts or ["short", "deep", "walks"]
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed
     good = [
         *([explored(SHORT)] if "short" in parts else []),
-        *([walked(options.histories, seed)] if "walks" in parts else []),
+        *([walked(options.histories, seed, options.processes)] if "walks" in parts else []),
         *([explored(DEEP)] if "deep" in parts else []),
     ]
     return 0 if all(good) else 1

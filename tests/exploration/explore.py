@@ -15,6 +15,7 @@ class Found(NamedTuple):
     """``broken`` is the law that does not hold, with the ``history`` that leads there; None: all hold everywhere.
 
     ``depth`` is the length of the longest history without a detour, ``steps`` are the kinds of steps there were.
+    ``beyond`` of the states were not gone on from: see :attr:`Setting.attempts`.
     """
 
     states: int
@@ -23,6 +24,7 @@ class Found(NamedTuple):
     decisions: int
     endings: int
     steps: frozenset[str]
+    beyond: int
     broken: str | None = None
     history: tuple[str, ...] = ()
 
@@ -39,11 +41,11 @@ def explore(
     canonical = moves.canonical
     states = [packed(moves.start())]
     known, parents = set(states), array("q", [-1])
-    transitions, at, depth, end_of_layer = 0, 0, 0, 1
+    transitions, at, depth, end_of_layer, beyond = 0, 0, 0, 1, 0
 
     def found(broken: str | None = None, history: tuple[str, ...] = ()) -> Found:
         asked, words = world.decisions.asked, moves.words()
-        return Found(len(states), transitions, depth, asked, endings.count, words, broken, history)
+        return Found(len(states), transitions, depth, asked, endings.count, words, beyond, broken, history)
 
     def way(number: int) -> list[State]:
         steps: list[State] = []
@@ -59,6 +61,9 @@ def explore(
         broken = endings.broken(state[0])
         if broken is not None:
             return found(broken, (*told(moves, way(at)), *endings.told(state[0])))
+        if moves.beyond(state):
+            beyond, at = beyond + 1, at + 1
+            continue
         for move in moves.after(state):
             transitions += 1
             if move.broken is not None:
@@ -69,7 +74,10 @@ def explore(
                 states.append(after)
                 parents.append(at)
                 if len(states) % every == 0:
-                    say(f"{len(states)} states, {transitions} transitions, {len(states) - at} to visit")
+                    say(
+                        f"{len(states)} states, {transitions} transitions, {len(states) - at} to visit, "
+                        f"histories of {depth} steps"
+                    )
         at += 1
     return found()
 

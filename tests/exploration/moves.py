@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tests.exploration import controllers, surroundings
 from tests.exploration.controllers import FRESH
-from tests.exploration.server import CURRENT
+from tests.exploration.server import CURRENT, ledger_of
 from tests.exploration.world import Controller, Server, State, Step, World
 
 
@@ -43,6 +43,7 @@ class Moves:
         self._late: dict[tuple[int, int], _Known] = {}
         self._heard: dict[tuple[int, int, int | None, int | None], list[tuple[int, int]]] = {}
         self._kept: dict[tuple[int, bool, bool], int] = {}
+        self._beyond: dict[int, bool] = {}
 
     def start(self) -> State:
         world = self.world
@@ -88,6 +89,16 @@ class Moves:
         if not self.alike or state[1] <= state[2]:
             return state, False
         return (state[0], state[2], state[1], state[3]), True
+
+    def beyond(self, state: State) -> bool:
+        """Whether the job's ledger is past the last attempt that this world is followed to."""
+        owner = self.server(state[0]).owner
+        known = self._beyond.get(owner)
+        if known is None:
+            job = self.world.owners.values[owner]
+            ledger = ledger_of(job) if job is not None else None
+            known = self._beyond[owner] = ledger is not None and ledger.attempt > self.world.setting.attempts
+        return known
 
     def server(self, number: int) -> Server:
         server = self.world.servers.values[number]

@@ -126,6 +126,9 @@ class Setting(NamedTuple):
     #: How far the second controller's clock is behind, ms.
     behind: int = 0
     rules: Rules = Rules()
+    #: Histories are followed to this attempt. Two leaders, one of whom has an old copy of a Workload that was paused
+    #: and let go, write a pause and its end in turn, each end a new attempt, until that one hears of it or gives up.
+    attempts: int = 5
 
 
 class Step(NamedTuple):
