@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from classifier.fit.finding import Finding
-from classifier.fit.gang import Podset
+from classifier.fit.judging.found import Told
 from classifier.fit.mode import weakest
-from classifier.fit.verdict import LINE_PREFIX, Mode, Outcome, PodSetVerdict, Verdict
+from classifier.fit.verdict import LINE_PREFIX, Mode, Outcome, Verdict
 
 #: Clients may cut longer warnings (reference/capacity.md §3.11).
 WARNING_LENGTH: Final = 120
@@ -20,20 +22,13 @@ def not_judged(outcome: Outcome, reason: str, notes: list[str] | None = None, *,
     return Verdict(outcome=outcome, line=line, reason=reason, warnings=warnings)
 
 
-def answer(
-    gang: Finding,
-    each: Sequence[Finding],
-    podsets: Sequence[Podset],
-    ceiling: Mode,
-    age: int,
-    notes: Sequence[str],
-    asides: Sequence[str],
-) -> Verdict:
-    """``gang`` and ``each`` of its ``podsets``: what was found. ``age`` in seconds; ``ceiling`` the strictest mode
-    allowed. A denial speaks for itself: who is not denied hears the ``asides`` too, not only the ``notes``."""
+def answer(told: Told, ceiling: Mode, age: int, notes: Sequence[str]) -> Verdict:
+    """``age`` in seconds; ``ceiling`` the strictest mode allowed. Who is not denied hears what is told beside the
+    verdict too, not only the ``notes``."""
+    gang, each = told.gang, told.podsets
     mode = weakest((gang.mode, ceiling)) if gang.mode is not None else None
     denied = gang.outcome is Outcome.NEVER_FITS and gang.licensed and mode == "Enforce"
-    alike = dict.fromkeys([gang.profiles, *[one.profiles for one in each]])
+    alike = dict.fromkeys([gang.profiles, *told.profiles])
     profiles = dict.fromkeys([name for names in alike for name in names])
     return Verdict(
         outcome=gang.outcome,
@@ -43,25 +38,9 @@ def answer(
         line=_line(gang.outcome, gang.statement, gang.advice),
         reason=gang.statement,
         binding=gang.binding,
-        pod_sets=[_podset(podset, one, age) for podset, one in zip(podsets, each, strict=True)],
+        pod_sets=[replace(one, age_seconds=age) if one.source is not None else one for one in each] if age else each,
         advice=gang.advice,
-        warnings=_warnings(notes if denied else [*notes, *_complaint(gang), *asides]),
-    )
-
-
-def _podset(podset: Podset, found: Finding, age: int) -> PodSetVerdict:
-    return PodSetVerdict(
-        name=podset.name,
-        count=podset.count,
-        verdict=found.outcome,
-        binding=found.binding,
-        pool=found.pool,
-        flavor=found.flavor,
-        resource=found.resource,
-        needs=found.needs,
-        limit=found.limit,
-        source=found.source,
-        age_seconds=age if found.source is not None else None,
+        warnings=_warnings(notes if denied else [*notes, *_complaint(gang), *told.notes]),
     )
 
 

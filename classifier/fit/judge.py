@@ -9,16 +9,16 @@ from classifier.fit.answer import answer, not_judged
 from classifier.fit.budget import STEPS, Budget
 from classifier.fit.counter import Counter, counter
 from classifier.fit.finding import Finding, unknown
-from classifier.fit.gang import GangError, Podset, Unresolved
+from classifier.fit.gang import GangError, Unresolved
 from classifier.fit.judging.assign import assign
-from classifier.fit.judging.found import Found
+from classifier.fit.judging.found import Told
 from classifier.fit.judging.hearing import Hearing
 from classifier.fit.kinds import PODSETS, PodsetsOf, waiting_podsets
 from classifier.fit.mode import asks_to_skip, may_skip, wrong_mode
 from classifier.fit.provisioning import overridden
 from classifier.fit.quota import ChainFault
 from classifier.fit.skip import why_not_judged, why_not_judged_waiting, why_not_queued
-from classifier.fit.verdict import Outcome, Verdict
+from classifier.fit.verdict import Outcome, PodSetVerdict, Verdict
 from classifier.fit.world import World
 from classifier.instant import MINUTE
 from classifier.objects import ClusterQueue, LocalQueue, Meta, PodGroup, Workload
@@ -90,20 +90,20 @@ def _judge(
     if not podsets:
         return not_judged(Outcome.UNKNOWN, f"{obj.kind or type(obj).__name__} has no podset", notes, warn=True)
     hearing = Hearing(queue, world, now, Budget(steps), kept)
-    found = assign(podsets, hearing, steps)
+    told = assign(podsets, hearing, steps)
     age = _age(world, now)
     beside = _Beside(
         at, age, _too_old(age) or at.doubt, overridden(obj, at.requests) if at.requests else None, tuple(notes)
     )
-    if found.pools:
-        return _conclude(found, podsets, now, beside)  # what autoscalers tell is true for a while
-    # The same gang is judged when it is stamped and again when it is let in. Found and counter are replaced, never
-    # changed: they are known by their identity, and kept as long as the key, or others would take it.
-    verdicts: dict[Hashable, tuple[Found, _Beside, Verdict]] = hearing.sort("verdicts")
-    key = id(found), id(at), *beside[1:]
+    if told.pools:
+        return _conclude(told, now, beside)  # what autoscalers tell is true for a while
+    # The same gang is judged when it is stamped and again when it is let in. What is told and the counter are replaced,
+    # never changed: they are known by their identity, and kept as long as the key, or others would take it.
+    verdicts: dict[Hashable, tuple[Told, _Beside, Verdict]] = hearing.sort("verdicts")
+    key = id(told), id(at), *beside[1:]
     known = verdicts.get(key)
     if known is None:
-        known = verdicts[key] = found, beside, _conclude(found, podsets, now, beside)
+        known = verdicts[key] = told, beside, _conclude(told, now, beside)
     return known[2]
 
 
@@ -117,17 +117,16 @@ class _Beside(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _conclude(found: Found, podsets: Sequence[Podset], now: int, beside: _Beside) -> Verdict:
-    gang, each = found.gang, found.podsets
-    asides: Sequence[str] = found.notes
+def _conclude(told: Told, now: int, beside: _Beside) -> Verdict:
     if beside.doubt is not None:
-        gang = _without_proof(gang, beside.doubt)
-        each = [_without_proof(one, beside.doubt) for one in each]
+        told = _without_proof(told, beside.doubt)
+    gang, notes = told.gang, told.notes
     if gang.outcome is not Outcome.SKIPPED:
         gang, chain = _along(gang, beside.counter.faults)
         override = [beside.override] if beside.override else []
-        asides = [*override, *found.notes, *of_backoff(found.pools, gang, now), *chain]
-    return answer(gang, each, podsets, beside.counter.ceiling.mode, beside.age, beside.notes, asides)
+        notes = (*override, *notes, *of_backoff(told.pools, gang, now), *chain)
+    told = Told(gang, told.podsets, told.profiles, notes, told.pools)
+    return answer(told, beside.counter.ceiling.mode, beside.age, beside.notes)
 
 
 def _along(gang: Finding, faults: Sequence[ChainFault]) -> tuple[Finding, list[str]]:
@@ -156,10 +155,15 @@ def _too_old(age: int) -> str | None:
     return f"what is known of the cluster is {age // 60} minutes old" if age * 1000 > MAX_AGE else None
 
 
-def _without_proof(found: Finding, doubt: str) -> Finding:
-    if found.outcome is not Outcome.NEVER_FITS:
-        return found
-    return unknown(f"{found.statement}, but {doubt}", found.binding)
+def _without_proof(told: Told, doubt: str) -> Told:
+    gang, podsets, profiles = told.gang, list(told.podsets), list(told.profiles)
+    if gang.outcome is Outcome.NEVER_FITS:
+        gang = unknown(f"{gang.statement}, but {doubt}", gang.binding)
+    for at, one in enumerate(podsets):
+        if one.verdict is Outcome.NEVER_FITS:
+            podsets[at] = PodSetVerdict(name=one.name, count=one.count, verdict=Outcome.UNKNOWN, binding=one.binding)
+            profiles[at] = ()
+    return told._replace(gang=gang, podsets=podsets, profiles=profiles)
 
 
 def _age(world: World, now: int) -> int:

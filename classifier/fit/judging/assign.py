@@ -16,7 +16,7 @@ from classifier.fit.finding import BEST_FIRST, GOOD, Finding, unknown, worst
 from classifier.fit.gang import Podset
 from classifier.fit.judging import domain
 from classifier.fit.judging.course import Courses
-from classifier.fit.judging.found import Found, adding_up
+from classifier.fit.judging.found import Found, Told, adding_up, tell
 from classifier.fit.judging.hearing import Hearing
 from classifier.fit.judging.joint import Seated, promise, proof, undecided
 from classifier.fit.judging.seat import Seat, resting_on
@@ -29,24 +29,24 @@ from classifier.fit.verdict import Outcome
 MOST_ASSIGNMENTS: Final = 64
 
 
-def assign(podsets: Sequence[Podset], hearing: Hearing, steps: int) -> Found:
+def assign(podsets: Sequence[Podset], hearing: Hearing, steps: int) -> Told:
     """``steps``: what the hearing's budget began with, for the sentence when it is spent."""
     shape = shape_of_gang(podsets)
     key = steps, shape, tuple([(one.name, one.count, one.min_count, one.least) for one in podsets])
-    kept: dict[Hashable, Found] = hearing.sort("gangs")
-    found = kept.get(key)
-    if found is None:
+    kept: dict[Hashable, Told] = hearing.sort("gangs")
+    told = kept.get(key)
+    if told is None:
         hearing.kept.weigh(length(shape) + sum([len(podset.name) for podset in podsets]))
         courses = Courses(hearing)
-        found = courses.run(shape, podsets)
-        if found is None:
+        told = courses.run(shape, podsets)
+        if told is None:
             shapes = shapes_in(podsets, shape)
             hearing.kept.weigh(sum(length(one) for one in shapes if one is not shape))
             seats = [Seat(podset, one, hearing) for podset, one in zip(podsets, shapes, strict=True)]
-            found = _assign(seats, hearing, steps)
-            courses.learn(shape, seats, found, steps - hearing.budget.left)
-        kept[key] = found
-    return found
+            told = tell(_assign(seats, hearing, steps), podsets)
+            courses.learn(shape, seats, told, steps - hearing.budget.left)
+        kept[key] = told
+    return told
 
 
 def _assign(seats: Sequence[Seat], hearing: Hearing, steps: int) -> Found:

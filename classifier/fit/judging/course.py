@@ -18,7 +18,7 @@ from classifier.fit.finding import GOOD, Finding
 from classifier.fit.gang import Podset
 from classifier.fit.judging import domain
 from classifier.fit.judging.choice import Choice
-from classifier.fit.judging.found import Found, adding_up
+from classifier.fit.judging.found import Told, adding_up, tell_one
 from classifier.fit.judging.hearing import Hearing
 from classifier.fit.judging.joint import Floor, Seated, Table, by_number, floor, promised_in, table
 from classifier.fit.judging.room import nodes_in_order
@@ -49,7 +49,7 @@ class Courses:
         #: None for shapes that came once: the world may be another before they come again.
         self._kept: dict[Hashable, Course | None] = hearing.sort("courses")
 
-    def run(self, key: Hashable, podsets: Sequence[Podset]) -> Found | None:
+    def run(self, key: Hashable, podsets: Sequence[Podset]) -> Told | None:
         """What the long way would find; None where nobody knows without going it."""
         course = self._kept.get(key)
         if course is None:
@@ -59,7 +59,7 @@ class Courses:
         except OverBudget:
             return None
 
-    def learn(self, key: Hashable, seats: Sequence[Seat], found: Found, spent: int) -> None:
+    def learn(self, key: Hashable, seats: Sequence[Seat], found: Told, spent: int) -> None:
         """From a gang that went the long way, and what it spent there."""
         if found.gang.outcome not in GOOD or found.gang.tight or found.notes:
             return
@@ -112,12 +112,13 @@ class Course:
         self._rests_on, self._most_nodes, self._pools = rests_on, most_nodes, pools
         #: Of each place, what is asked of it for every gang.
         self._most = [place.most for place in places]
-        self._offers = [place.rooms.offers for place in places]
-        self._promises = [(place.some, place.rooms.ready) for place in places]
+        self._offers = [(*_fullest(place.rooms.offers), place.rooms.offers) for place in places]
+        self._told = [(tell_one("", 0, place.some), place.rooms.ready) for place in places]
+        self._profiles = [place.some.profiles for place in places]
         #: What the long way takes, without the packing; never less than that.
         self._steps: dict[Way, int] = {}
 
-    def run(self, podsets: Sequence[Podset], budget: Budget) -> Found | None:
+    def run(self, podsets: Sequence[Podset], budget: Budget) -> Told | None:
         """Raises OverBudget."""
         found, way = self._go(podsets, budget)
         if found is None or way not in self._steps:
@@ -125,17 +126,16 @@ class Course:
         budget.spend(self._steps[way] + (MAX_STEPS if way[1] == _SEARCHED else 0))
         return found
 
-    def learn(self, podsets: Sequence[Podset], found: Found, spent: int) -> bool:
+    def learn(self, podsets: Sequence[Podset], found: Told, spent: int) -> bool:
         """Whether the course leads where the long way did, for what that ``spent``."""
         budget = Budget(_ENDLESS)
         own, way = self._go(podsets, budget)
-        if own is None or own != found._replace(podsets=[replace(one, statement="") for one in found.podsets]):
+        if own != found:
             return False
         self._steps[way] = spent - (_ENDLESS - budget.left)
         return True
 
-    def _go(self, podsets: Sequence[Podset], budget: Budget) -> tuple[Found | None, Way]:
-        """Without what it says of each podset by itself, which nobody hears of a gang that fits."""
+    def _go(self, podsets: Sequence[Podset], budget: Budget) -> tuple[Told | None, Way]:
         counts = [podset.count for podset in podsets]
         if min(counts) <= 0 or any(map(gt, counts, self._most)):
             return _NOT_HERE
@@ -144,7 +144,10 @@ class Course:
         for amounts, limit in self._quotas:
             if sum(map(mul, counts, amounts)) > limit:
                 return _NOT_HERE
-        needs = list(map(nodes_in_order, counts, self._offers))
+        needs = [
+            -(-count // pods) if count <= first else nodes_in_order(count, offers)
+            for count, (pods, first, offers) in zip(counts, self._offers, strict=True)
+        ]
         if self._beside is None:
             gang, packed = promised_to(counts[0], self._places[0].rooms, self._places[0].some), 0
         else:
@@ -157,11 +160,19 @@ class Course:
         if not isinstance(nodes, int) or (self._most_nodes is not None and nodes > self._most_nodes):
             return _NOT_HERE
         each = [
-            replace(some, outcome=FITS if ready >= count else GROWS, needs=adds)
-            for (some, ready), count, adds in zip(self._promises, counts, adding_up(needs, nodes), strict=True)
+            replace(one, name=podset.name, count=count, verdict=FITS if ready >= count else GROWS, needs=adds)
+            for podset, count, adds, (one, ready) in zip(
+                podsets, counts, adding_up(needs, nodes), self._told, strict=True
+            )
         ]
         gang = replace(gang, profiles=own.profiles, mode=own.mode, licensed=own.licensed)
-        return Found(gang, each, (), self._pools), (gang.outcome, packed)
+        return Told(gang, each, self._profiles, (), self._pools), (gang.outcome, packed)
+
+
+def _fullest(offers: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Pods of a node of the pool whose nodes take most, and of all its nodes: most gangs need no other."""
+    pods, nodes = offers[0] if offers else (1, 0)
+    return pods, pods * nodes
 
 
 _NOT_HERE: Final[tuple[None, Way]] = None, (Outcome.UNKNOWN, 0)
@@ -189,7 +200,7 @@ def _together(beside: Beside, largest: str | None, counts: Sequence[int], budget
     return promised_in(nodes, lower, laid, largest, stand=stand), packed
 
 
-def lay(seats: Sequence[Seat], found: Found, hearing: Hearing) -> Course | None:
+def lay(seats: Sequence[Seat], found: Told, hearing: Hearing) -> Course | None:
     """The course of these shapes; None where something else than counts decides. Raises OverBudget."""
     if not all(seat.options and seat.podset.count for seat in seats):
         return None

@@ -45,7 +45,9 @@ def length(shape: Hashable) -> int:
 def _words(podset: Podset) -> tuple[object, ...]:
     counted = podset.counted_spec if podset.counted is not None else None
     before = podset.counted_before.spec if podset.counted_before is not None else None
-    return podset.namespace, podset.template.spec or _NO_SPEC, counted, before, marks(podset), podset.path == ""
+    template = podset.template
+    marked = podset.exclusive if template.metadata is None else marks(podset)
+    return podset.namespace, template.spec or _NO_SPEC, counted, before, marked, podset.path == ""
 
 
 def _encoded(words: object) -> Hashable:
