@@ -85,8 +85,8 @@ def is_extended(resource: str) -> bool:
 
 def _text(quantity: Quantity) -> str:
     if isinstance(quantity, str):
-        text = quantity.strip(" ")
-        if not 0 < len(text) <= MAX_LENGTH:
+        text = quantity if len(quantity) <= MAX_LENGTH else quantity.strip(" ")
+        if len(text) > MAX_LENGTH:
             raise QuantityError(f"{text[:32]!r} is not a quantity such as 500m, 16 or 860Gi")
         return text
     if isinstance(quantity, bool) or not isinstance(quantity, int | float):
@@ -104,7 +104,8 @@ def _amount(resource: str, text: str) -> int:
 @lru_cache(maxsize=8192)
 def _parse(text: str) -> tuple[int, str]:
     """Nano-units and style (decimal, binary, exponent)."""
-    match = _PARTS.fullmatch(text)
+    text = text.strip(" ")
+    match = _PARTS.fullmatch(text) if text else None
     if match is None:
         raise QuantityError(f"{text[:32]!r} is not a quantity such as 500m, 16 or 860Gi")
     sign, whole, fraction, letters, tail = match.groups()

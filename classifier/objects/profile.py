@@ -102,5 +102,9 @@ class CapacityProfile(Meta):
 
     def applies_to(self, queue: ClusterQueue) -> bool:
         """Whether it speaks for this queue: named (or no queue is), and it offers the flavor."""
+        return self.names(queue) and self.spec.flavor in queue.flavors
+
+    def names(self, queue: ClusterQueue) -> bool:
+        """Whether the queue is among those it is for, offered the flavor or not."""
         named = self.spec.cluster_queues
-        return (not named or queue.name in named) and self.spec.flavor in queue.flavors
+        return not named or queue.name in named

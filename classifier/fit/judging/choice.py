@@ -62,7 +62,7 @@ class Ground:
 def speaking(queue: ClusterQueue, world: World) -> list[CapacityProfile]:
     """The profiles that speak for the queue, by the queue's order of flavors."""
     names = dict.fromkeys(queue.flavors)
-    return [profile for name in names for profile in world.profiles_of(name) if profile.applies_to(queue)]
+    return [profile for name in names for profile in world.profiles_of(name) if profile.names(queue)]
 
 
 def choose(

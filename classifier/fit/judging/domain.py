@@ -12,7 +12,7 @@ from classifier.fit.judging.hearing import Hearing
 from classifier.fit.judging.joint import Floor, Seated, floor, part, rooms_on
 from classifier.fit.judging.seat import Seat
 from classifier.fit.judging.weigh import names, promised, qualified
-from classifier.fit.matching.match import Match
+from classifier.fit.matching.match import NO
 from classifier.fit.pack import Fate
 from classifier.fit.topology import (
     Survey,
@@ -84,7 +84,7 @@ def _slices_never(seat: Seat, choices: Sequence[Choice], laid: Floor, hearing: H
     request = seat.podset.topology
     if request is None or request.slice_level is None or not request.slice_size:
         return None
-    per_node = [0 if one is None or one.match is Match.NO else one.most for one in rooms_on(seat, choices, laid)]
+    per_node = [0 if one is None or one.match is NO else one.most for one in rooms_on(seat, choices, laid)]
     most = slices_at_most(_surveys(request.slice_level, laid, hearing), per_node, request.slice_size)
     wanted = slices_wanted(seat.podset.fewest, request.slice_size)
     if most is None or wanted <= most:

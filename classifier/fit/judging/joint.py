@@ -16,7 +16,7 @@ from classifier.fit.judging.hearing import Hearing
 from classifier.fit.judging.room import Room
 from classifier.fit.judging.seat import Seat
 from classifier.fit.judging.weigh import names, promised, qualified, show_amount
-from classifier.fit.matching.match import Match
+from classifier.fit.matching.match import NO
 from classifier.fit.pack import Bin, Fate, Layout, Packing, Part, pack
 from classifier.fit.supplied.pools import Pool
 from classifier.fit.verdict import Outcome
@@ -278,7 +278,7 @@ def _open_to(seat: Seat, choices: Iterable[Choice], laid: Floor, *, surely: bool
     return frozenset(
         at
         for at, one in enumerate(rooms_on(seat, choices, laid))
-        if one is not None and (one.usable and at in laid.apart if surely else one.match is not Match.NO)
+        if one is not None and (one.usable and at in laid.apart if surely else one.match is not NO)
     )
 
 

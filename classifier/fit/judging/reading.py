@@ -21,6 +21,7 @@ from classifier.fit.requests import (
     Fraction,
     Terms,
     content_fault,
+    filled,
     fraction_in,
     pod_requests,
     quota_requests,
@@ -100,9 +101,10 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
     try:
         requests = pod_requests(podset.spec, terms.overhead)
         at_least = pod_requests(podset.spec, terms.overhead, at_least=True) if podset.spec.resources else requests
-        counted = quota_requests(nameless, terms)
+        pod = filled(podset.counted_spec, terms)
+        counted = quota_requests(nameless, terms, pod)
         surely = _surely(nameless, counted, terms)
-        fault = content_fault(nameless, terms)
+        fault = content_fault(nameless, terms, pod)
         fraction = fraction_in(podset.spec)
     except GangError as error:
         return Reading(template=podset.counted_spec, spec=spec, effort=effort, lacks=lacks, error=f"{WHO}: {error}")

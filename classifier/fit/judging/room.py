@@ -1,16 +1,16 @@
 """How many pods of one podset a set of pools takes (reference/capacity.md §3.6, §3.8): exact for identical pods."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from classifier.fit.matching.match import Match
+import msgspec
+
+from classifier.fit.matching.match import NO, YES, Match
 from classifier.fit.requests import Amounts
 from classifier.fit.supplied.pools import Pool
 from classifier.quantity import is_extended
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True, gc=False):
     """What binds the pods of one node: ``resource`` is None where only one may stand there. Amounts, see quantity."""
 
     resource: str | None
@@ -19,31 +19,19 @@ class Limit:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """One pool seen by one podset. Pods per node: ``most`` surely not more (None: no bound is known), ``sure`` surely
-    as many (None: not known). ``why`` says what is not known. ``foreign``: it does not match for a flavor's labels,
-    whatever the podset asks for."""
+class Room(msgspec.Struct, frozen=True, eq=False):
+    """One pool seen by one podset. Pods per node: ``most`` surely not more (None: no bound is known), ``usable`` may be
+    promised. ``why`` says what is not known. ``foreign``: it does not match for a flavor's labels, whatever the podset
+    asks for. ``capacity``: pods the whole pool takes at most; None: unbounded."""
 
     pool: Pool
     match: Match
     most: int | None
     limit: Limit | None
-    sure: int | None
+    usable: int
+    capacity: int | None
     why: str
-    foreign: bool = False
-
-    @property
-    def capacity(self) -> int | None:
-        """Pods the whole pool takes at most; None: unbounded."""
-        if self.match is Match.NO or self.most == 0 or self.pool.max_nodes == 0:
-            return 0
-        return None if self.most is None or self.pool.max_nodes is None else self.most * self.pool.max_nodes
-
-    @property
-    def usable(self) -> int:
-        """Pods of one node that may be promised."""
-        return (self.sure or 0) if self.match is Match.YES else 0
+    foreign: bool
 
 
 def room(
@@ -61,18 +49,24 @@ def room(
     if one_per_node and (most is None or most > 1):
         most, limit = 1, Limit(None, 1, 1, pool.source)
     sure, missing = _sure(at_most, pool)
-    if one_per_node and sure is not None:
-        sure = min(sure, 1)
-    return Room(pool, match, most, limit, sure, why or missing, foreign)
+    if one_per_node and sure > 1:
+        sure = 1
+    usable = sure if match is YES else 0
+    if match is NO or most == 0 or pool.max_nodes == 0:
+        capacity: int | None = 0
+    else:
+        capacity = None if most is None or pool.max_nodes is None else most * pool.max_nodes
+    return Room(pool, match, most, limit, usable, capacity, why or missing, foreign)
 
 
 def capacity(rooms: Iterable[Room]) -> int | None:
     """Upper bound on the pods all pools take together, since a podset may spread over the pools of its flavor."""
     total = 0
     for one in rooms:
-        if one.capacity is None:
+        most = one.capacity
+        if most is None:
             return None
-        total += one.capacity
+        total += most
     return total
 
 
@@ -101,27 +95,38 @@ def by_scarcity(requests: Amounts) -> list[tuple[str, int]]:
     return sorted(requests.items(), key=lambda asked: (not is_extended(asked[0]), asked[0] == "pods", asked[0]))
 
 
-def _most(requests: Iterable[tuple[str, int]], pool: Pool) -> tuple[int | None, Limit | None]:
+def _most(requests: Sequence[tuple[str, int]], pool: Pool) -> tuple[int | None, Limit | None]:
     """Pods per node at most, and what binds them."""
     most: int | None = None
-    binds: tuple[str, int, int, str] | None = None
-    for resource, needs in requests:
-        figure = pool.upper.get(resource)
-        if figure is None and not pool.says_all_of(resource):
-            continue
-        offers, source = figure or (0, pool.source)
-        pods = offers // needs
+    binds, upper = ("", 0), pool.upper
+    for asked in requests:
+        figure = upper.get(asked[0])
+        if figure is None:
+            if not pool.says_all_of(asked[0]):
+                continue
+            pods = 0
+        else:
+            pods = figure.amount // asked[1]
         if most is None or pods < most:
-            most, binds = pods, (resource, needs, offers, source)
-    return most, Limit(*binds) if binds is not None else None
+            most, binds = pods, asked
+    if most is None:
+        return None, None
+    figure = upper.get(binds[0])
+    offers, source = figure if figure is not None else (0, pool.source)
+    return most, Limit(*binds, offers, source)
 
 
-def _sure(requests: Amounts, pool: Pool) -> tuple[int | None, str]:
+def _sure(requests: Amounts, pool: Pool) -> tuple[int, str]:
+    """Pods per node at least; 0 where some figure is not known, and which."""
     sure: int | None = None
+    lower = pool.lower
     for resource, needs in requests.items():
-        offers = pool.lower.get(resource)
-        if offers is None and not pool.says_all_of(resource):
-            return None, f"pool {pool.name} does not say how much {resource} a node has"
-        pods = (offers or 0) // needs
-        sure = pods if sure is None else min(sure, pods)
-    return sure, ""
+        offers = lower.get(resource)
+        if offers is None:
+            if not pool.says_all_of(resource):
+                return 0, f"pool {pool.name} does not say how much {resource} a node has"
+            offers = 0
+        pods = offers // needs
+        if sure is None or pods < sure:
+            sure = pods
+    return sure or 0, ""

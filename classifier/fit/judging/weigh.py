@@ -12,7 +12,7 @@ from classifier.fit.gang import Podset
 from classifier.fit.judging.choice import Choice, Ground, apart
 from classifier.fit.judging.reading import WHO, Reading
 from classifier.fit.judging.room import Room, by_scarcity, capacity, nodes_in_order, nodes_needed, room
-from classifier.fit.matching.match import Labels, Match, match_pod, show_taint, untolerated
+from classifier.fit.matching.match import NO, UNKNOWN, YES, Labels, Match, match_pod, show_taint, untolerated
 from classifier.fit.requests import Amounts
 from classifier.fit.supplied.live import Live, one_each
 from classifier.fit.supplied.pools import Pool
@@ -71,14 +71,15 @@ def see_rooms(
     order = by_scarcity(reading.requests)
     held = [*(reading.spec.tolerations or ()), *choice.tolerations]
     rooms = []
+    at_most, effort = reading.requests_at_most, reading.effort
+    each = 2 + len(reading.requests) + effort.selecting
     for place in ground:
-        pool, effort = place.pool, reading.effort
-        budget.spend(2 + len(reading.requests) + effort.selecting + effort.tolerating * len(pool.taints))
+        pool = place.pool
+        budget.spend(each + effort.tolerating * len(pool.taints))
         match, why, foreign = _match(reading, place, held)
-        if match is Match.NO and _refuted(reading, place, told_apart, budget):
-            match, why = Match.UNKNOWN, f"nodes of pool {pool.name} differ in labels from its profile"
-        at_most = reading.requests_at_most
-        foreign = foreign and match is Match.NO
+        if match is NO and _refuted(reading, place, told_apart, budget):
+            match, why = UNKNOWN, f"nodes of pool {pool.name} differ in labels from its profile"
+        foreign = foreign and match is NO
         rooms.append(room(order, at_most, reading.alone, pool, match, why, foreign=foreign))
     usable = [one for one in rooms if one.usable]
     if len(choice.flavors) > 1 and len(usable) > 1:
@@ -109,21 +110,21 @@ def _match(reading: Reading, place: Ground, held: Sequence[Toleration]) -> tuple
     """Whether its nodes take the pod, why not or what is not known, and whether that is for a flavor's labels."""
     pool = place.pool
     match, why = match_pod(reading.spec, pool.labels)
-    if match is Match.NO:
+    if match is NO:
         return match, f"{WHO} selects {why}, which pool {pool.name} does not have", False
-    if match is Match.UNKNOWN:
+    if match is UNKNOWN:
         return match, f"pool {pool.name} does not say whether its nodes meet {why}", False
     for key, value in place.labels.items():
         if pool.labels.known.get(key) != value:
             # Kueue puts the labels of every flavor it gives on the pod.
             if pool.labels.may_have(key):
-                return Match.UNKNOWN, f"pool {pool.name} does not say whether its nodes have {key}={value}", True
-            return Match.NO, f"pool {pool.name} of flavor {place.flavor} lacks {key}={value} of a flavor", True
+                return UNKNOWN, f"pool {pool.name} does not say whether its nodes have {key}={value}", True
+            return NO, f"pool {pool.name} of flavor {place.flavor} lacks {key}={value} of a flavor", True
     taint = untolerated(pool.taints, held)
     if taint is not None:
         # A toleration can still be added when the pod is created, so this is no proof (capacity.md §3.12b).
-        return Match.UNKNOWN, f"{WHO} does not tolerate {show_taint(taint)} of pool {pool.name}", False
-    return Match.YES, "", False
+        return UNKNOWN, f"{WHO} does not tolerate {show_taint(taint)} of pool {pool.name}", False
+    return YES, "", False
 
 
 def _refuted(reading: Reading, place: Ground, told_apart: ToldApart, budget: Budget) -> bool:
@@ -131,15 +132,18 @@ def _refuted(reading: Reading, place: Ground, told_apart: ToldApart, budget: Bud
     pool = place.pool
     if pool.stray:
         return False
-    asked = sorted(reading.asked.union(place.labels))
+    asked = reading.asked.union(place.labels)
     budget.glance(len(asked))
-    carried = [key for key in asked if key in pool.live_keys]
+    if not pool.lives:
+        budget.spend(reading.effort.selecting)
+        return False
+    carried = sorted(asked & pool.live_keys)
     budget.glance(len(pool.lives) * len(carried))
     for one in told_apart.of(pool, carried):
         budget.spend(reading.effort.selecting)
         if one is not None:
             labels = Labels(one.labels, complete=True)
-            if match_pod(reading.spec, labels)[0] is not Match.NO and _may_be(place.labels, labels):
+            if match_pod(reading.spec, labels)[0] is not NO and _may_be(place.labels, labels):
                 return True
     return False
 
@@ -173,7 +177,7 @@ def qualified(proof: Finding, choice: Choice) -> Finding:
 
 def _proof(podset: Podset, requests: Amounts, rooms: Sequence[Room], most: int) -> Finding:
     """Why no more than ``most`` pods ever find a place: labels, the size of one pod, or the number of nodes."""
-    reachable = [one for one in rooms if one.match is not Match.NO]
+    reachable = [one for one in rooms if one.match is not NO]
     if not reachable and all(one.foreign for one in rooms):
         return Finding(
             outcome=Outcome.MISCONFIGURED, statement=rooms[0].why.replace(WHO, podset.name), binding="selector"
@@ -271,10 +275,10 @@ def _why_not_sure(podset: Podset, reading: Reading, choice: Choice, seen: Rooms,
     if seen.most is not None and seen.most < podset.count:
         return f"room for {seen.most} of {podset.count} pods; the queue may start as few as {podset.fewest}"
     for one in seen.rooms:
-        if one.match is not Match.NO and one.why:
+        if one.match is not NO and one.why:
             return one.why
     for one in seen.rooms:
-        if one.match is not Match.NO and one.pool.max_nodes is None:
+        if one.match is not NO and one.pool.max_nodes is None:
             return f"pool {one.pool.name} does not say its maximum"
     if not recent and any(one.usable and one.pool.max_nodes != one.pool.declared_nodes for one in seen.rooms):
         return "gang fits only with nodes that were not seen lately"

@@ -6,7 +6,7 @@ flavor does not set never reject, and a taint is tolerated by the pod or by the 
 
 from typing import NamedTuple
 
-from classifier.fit.matching.match import Labels, Match, match_term, required_terms, show_taint, untolerated
+from classifier.fit.matching.match import NO, Labels, match_term, required_terms, show_taint, untolerated
 from classifier.fit.verdict import Binding
 from classifier.objects import NodeSelectorTerm, PodSpec, ResourceFlavor, ResourceFlavorSpec, Toleration
 
@@ -72,4 +72,4 @@ def _affinity_rejects(spec: PodSpec, labels: dict[str, str]) -> bool:
         if not kept:
             return False
         complete.append(NodeSelectorTerm(match_expressions=kept))
-    return all(match_term(term, known) is Match.NO for term in complete)
+    return all(match_term(term, known) is NO for term in complete)

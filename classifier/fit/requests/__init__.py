@@ -7,6 +7,7 @@ what a limit stands for, a pod-level limit counts, and its configuration leaves 
 from classifier.fit.requests.amounts import Amounts
 from classifier.fit.requests.config import KueueConfig, Transformation, parse
 from classifier.fit.requests.content import content_fault
+from classifier.fit.requests.filled import filled
 from classifier.fit.requests.nodes import Fraction, fraction_in, pod_requests
 from classifier.fit.requests.quota import Counted, quota_requests
 from classifier.fit.requests.terms import Terms, terms_for
@@ -19,6 +20,7 @@ __all__ = [
     "Terms",
     "Transformation",
     "content_fault",
+    "filled",
     "fraction_in",
     "parse",
     "pod_requests",

@@ -18,7 +18,9 @@ Nanos = dict[str, int]
 def read(quantities: Mapping[str, Quantity] | None, path: str) -> Nanos:
     """Raises GangError naming the field for a quantity the API server would refuse."""
     found: Nanos = {}
-    for resource, quantity in (quantities or {}).items():
+    if not quantities:
+        return found
+    for resource, quantity in quantities.items():
         try:
             nanos = parse(quantity)
         except QuantityError as error:

@@ -11,12 +11,13 @@ from classifier.fit.requests.terms import Terms
 from classifier.quantity import amount_of
 
 
-def content_fault(podset: Podset, terms: Terms) -> str | None:
+def content_fault(podset: Podset, terms: Terms, pod: Filled | None = None) -> str | None:
     """The first fault as ``worker: containers[0] requests more cpu than its limit``; None if there is none.
 
-    Raises GangError naming the field for a quantity the API server would refuse.
+    ``pod``: its counted spec, where that was filled already. Raises GangError naming the field for a quantity the API
+    server would refuse.
     """
-    pod = filled(podset.counted_spec, terms)
+    pod = pod or filled(podset.counted_spec, terms)
     fault = _above_limit(pod) or _outside_ranges(pod, terms)
     return fault and f"{podset.name}: {fault}"
 

@@ -25,12 +25,13 @@ class Counted:
     doubtful: frozenset[str]
 
 
-def quota_requests(podset: Podset, terms: Terms) -> Counted:
+def quota_requests(podset: Podset, terms: Terms, pod: Filled | None = None) -> Counted:
     """Raises GangError naming the field for a quantity the API server would refuse.
 
-    Without ``pods``, of which Kueue counts one each only where the ClusterQueue covers it.
+    Without ``pods``, of which Kueue counts one each only where the ClusterQueue covers it. ``pod``: its counted spec,
+    where that was filled already.
     """
-    pod = filled(podset.counted_spec, terms)
+    pod = pod or filled(podset.counted_spec, terms)
     total = pod.total()
     if terms.config is not None:
         total = transformed(total, terms.config)
