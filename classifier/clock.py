@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from classifier import api
-from classifier.instant import MINUTE, instant_or_none
+from classifier.instant import MINUTE, SECOND, instant_or_none
 from classifier.ledger import (
     MAX_ATTEMPT,
     Ledger,
@@ -214,7 +214,8 @@ def _bridged(ledger: Ledger, unseen: Gap | None, now: int) -> Ledger:
     """The ledger with a pause nobody saw taken out of the wait; one that stands still already has it in its pause."""
     if unseen is None or ledger.over or ledger.paused is not None:
         return ledger
-    unwatched = min(unseen.until, now) - max(unseen.since, ledger.origin)
+    # Now is up to a second behind the clock that dated its end (ServerTime).
+    unwatched = min(unseen.until, now + SECOND) - max(unseen.since, ledger.origin)
     return msgspec.structs.replace(ledger, origin=ledger.origin + max(0, unwatched))
 
 

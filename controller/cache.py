@@ -216,6 +216,10 @@ class Cache:
     def local_queue(self, workload: Workload) -> LocalQueue | None:
         return self.local_queues.objects.get(f"{workload.namespace}/{workload.queue_name}")
 
+    def keys_of_queue(self, key: str) -> tuple[str, ...]:
+        """The Workloads that ask for a LocalQueue."""
+        return tuple(self._by_queue.get(key, ()))
+
     def cluster_queue_name(self, workload: Workload) -> str:
         """The ClusterQueue a Workload waits for; empty if its LocalQueue is unknown."""
         queue = self.local_queue(workload)
@@ -338,11 +342,13 @@ class Cache:
 
     def _local_queue_changed(self, key: str, old: LocalQueue | None, new: LocalQueue | None) -> None:
         def matters(queue: LocalQueue | None) -> object:
-            # Its status counts Workloads and changes with each of them; only this much concerns their wait.
+            # Its status counts Workloads and changes with each of them; only this much concerns their wait. Since when
+            # it runs, too: it may have stood still while nobody was told of it.
+            active = queue.status.condition(api.ACTIVE) if queue and queue.status else None
             return queue and (
                 _policy_text(queue),
                 queue.cluster_queue,
-                queue.status and queue.status.is_true(api.ACTIVE),
+                active and (active.true, active.last_transition_time),
             )
 
         for queue, update in ((old, _Index.discard), (new, _Index.add)):

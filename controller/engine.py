@@ -13,7 +13,7 @@ from classifier.clock import shown_deadline
 from classifier.cluster.client import Client
 from classifier.cluster.following import Following
 from classifier.instant import SECOND
-from classifier.objects import Workload
+from classifier.objects import LocalQueue, Workload
 from controller.act import Writer
 from controller.aside import aside
 from controller.bucket import TokenBucket
@@ -138,6 +138,7 @@ class Engine:
         self._reflectors = [*self.cache.needed, self.fence.policies, self.fence.bindings]
         metrics.watch_reflectors([*self._reflectors, *self.cache.optional])
         self.cache.on_workload(self._workload_changed)
+        self.following.local_queues.listen(self._queue_changed)
 
     @property
     def not_ready(self) -> list[str]:
@@ -219,6 +220,10 @@ class Engine:
     def _add(self, key: Key) -> None:
         if self._acting:
             self._queue.add(key)
+
+    def _queue_changed(self, key: str, old: LocalQueue | None, new: LocalQueue | None) -> None:
+        if self._acting:
+            self._steps.queue_changed(key, old, new)
 
     def close(self) -> None:
         self._queue.close()

@@ -1,13 +1,14 @@
 """One step for one key: facts from the cache to ``decide`` (pure), its action to ``act`` (single guarded writes)."""
 
 import logging
+import math
 from collections.abc import Callable
 
 from classifier import api, clock, scope
 from classifier.clock import Standing
 from classifier.cluster.client import ApiError, Unreachable
 from classifier.instant import SECOND
-from classifier.objects import Workload
+from classifier.objects import LocalQueue, Workload
 from classifier.scope import ALONE, BOUNDED, POD_GROUP
 from controller.act import Writer
 from controller.cache import Cache, OwnerKey
@@ -37,7 +38,7 @@ from controller.outage import Outage
 from controller.queue import WorkQueue
 from controller.remove import Remover
 from controller.supervision import Supervision
-from controller.unseen import GapSource, Unseen
+from controller.unseen import GapSource, Unseen, missed
 from controller.voids import Voids
 
 log = logging.getLogger(__name__)
@@ -112,6 +113,13 @@ class Steps:
         self._remover.forget(key)
         self._writer.forget(key)
         self._figures.forget(key)
+
+    def queue_changed(self, key: str, old: LocalQueue | None, new: LocalQueue | None) -> None:
+        """A LocalQueue has changed. Should it have stood still meanwhile, that concerns what waits in it."""
+        queues = self._cache.local_queues
+        gap = missed(old, new, self._now() - math.ceil(queues.unfollowed() * SECOND))
+        if gap is not None:
+            self._unseen.missed(self._cache.keys_of_queue(key), key, gap)
 
     async def handle(self, key: Key) -> None:
         """Decide and act for one key. Every failure is said and retried; only bugs are logged with a traceback."""

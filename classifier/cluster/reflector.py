@@ -97,6 +97,8 @@ class Reflector(Generic[T]):
         self._synced = asyncio.Event()
         self._answered = asyncio.Event()
         self._heard = monotonic()
+        #: Up to here nothing can have been missed.
+        self._followed = self._heard
         #: When the current watch was opened.
         self._opened: float | None = None
         #: Whether the next thing to do is a list, and whether in pages.
@@ -146,6 +148,11 @@ class Reflector(Generic[T]):
     def age(self) -> float:
         """Seconds since the server last said anything on this watch or list."""
         return self._monotonic() - self._heard
+
+    def unfollowed(self) -> float:
+        """Seconds for which something may have happened that was never told: asked when a list has told a change, since
+        the watch before it said something."""
+        return self._monotonic() - self._followed
 
     def put(self, body: bytes) -> T | None:
         """Take in an object the server just answered with: see :meth:`Store.put`."""
@@ -249,6 +256,7 @@ class Reflector(Generic[T]):
         self.relists += 1
         for _ in self._store.replace(fresh, version):
             await asyncio.sleep(0)
+        self._followed = self._heard
         self._expired = False
         self.trouble = None
         self._learn(None, synced=True)
@@ -308,6 +316,7 @@ class Reflector(Generic[T]):
                     for line in lines.feed(chunk):
                         spoke = True
                         self._take(line)
+                    self._followed = self._heard
         except ApiError as error:
             if _too_old(error):
                 raise _Expired(str(error)) from None

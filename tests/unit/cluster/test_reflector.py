@@ -182,3 +182,38 @@ async def test_its_age_is_the_silence_of_the_server(server: ApiServer, followed:
     assert followed.reflector.age() == 70
     server.bookmark()
     await followed.until(lambda: followed.reflector.age() == 0)
+
+
+async def test_what_a_list_tells_may_have_happened_since_the_watch_was_heard_last(
+    server: ApiServer, client: Client, pauses: Pauses
+) -> None:
+    server.put(f"{JOBS}/a")
+    followed = follow(client, pauses)
+    unfollowed: list[float] = []
+    followed.reflector._store._on_change = lambda *_: unfollowed.append(followed.reflector.unfollowed())
+    async with running(followed):
+        await followed.until(lambda: len(unfollowed) == 1)
+        await server.watched()
+        pauses.now += 50
+        server.put(f"{JOBS}/b")
+        await followed.until(lambda: len(unfollowed) == 2)
+        pauses.now += 70
+        server.compact()
+        server.fault, server.faulty = answer(500), watches
+        server.cut_watches()
+        await followed.until(lambda: followed.reflector.trouble is not None)
+        server.fault = None
+        server.put(f"{JOBS}/c")
+        server.compact()
+        await followed.until(lambda: len(unfollowed) == 3)
+        assert unfollowed[2] >= 70
+        await server.watched()
+        server.put(f"{JOBS}/d")
+        await followed.until(lambda: len(unfollowed) == 4)
+        assert unfollowed[3] < 70
+        pauses.now += 100
+        server.put(f"{JOBS}/e")
+        await followed.until(lambda: len(unfollowed) == 5)
+        server.put(f"{JOBS}/f")
+        await followed.until(lambda: len(unfollowed) == 6)
+        assert unfollowed[5] < 100

@@ -7,12 +7,14 @@ import time
 from email.utils import formatdate
 from typing import Any
 
+import msgspec
 import pytest
 from aiohttp import web
 
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
-from classifier.instant import MINUTE, format_instant
+from classifier.instant import MINUTE, format_instant, parse_instant
+from classifier.objects import Job
 from controller.preflight import Preflight
 from tests.apiserver import Call, answer, status
 from tests.builders import job, local_queue, workload
@@ -325,3 +327,39 @@ async def test_what_only_reports_begins_with_everything_after_it_failed(
     async with start() as controller:
         await controller.until(lambda: len(rounds) == 2)
     assert rounds == [{"team/job-train-1a2b3"}] * 2
+
+
+@pytest.mark.parametrize("relisted", [False, True], ids=["told late", "never told"])
+async def test_a_pause_of_a_queue_while_its_watch_was_down_is_no_wait(
+    cluster: Cluster, start: Any, relisted: bool
+) -> None:
+    due_in(cluster, 20 * MINUTE)
+    path = api.LOCAL_QUEUES.path("team", "gpu")
+    before = parse_instant(cluster.annotations(WORKLOAD)[api.ADMISSION_DEADLINE])
+    async with start() as controller:
+        await in_force(controller)
+        await controller.until(lambda: controller.engine._queue.idle)
+        cluster.faulty = lambda call: call.method == "GET" and "localqueues" in call.path
+        cluster.fault = answer(500, "InternalError", "etcd is away")
+        cluster.cut_watches(which="localqueues")
+        await controller.until(lambda: controller.engine.cache.local_queues.trouble is not None)
+        stops = now()
+        cluster.put(path, local_queue().stopped(stops).annotate(api.ADMISSION_TIMEOUT, "30m").raw())
+        await asyncio.sleep(0.05)
+        runs = now()
+        cluster.put(path, local_queue().running(runs).annotate(api.ADMISSION_TIMEOUT, "30m").raw())
+        if relisted:
+            cluster.compact()
+        cluster.fault = None
+        await controller.until(lambda: controller.engine.cache.local_queues.trouble is None)
+        await controller.until(lambda: parse_instant(cluster.annotations(WORKLOAD)[api.ADMISSION_DEADLINE]) != before)
+        await controller.until(lambda: controller.engine._queue.idle)
+    moved = parse_instant(cluster.annotations(WORKLOAD)[api.ADMISSION_DEADLINE]) - before
+    if relisted:
+        # Since when is not known, but that it still ran when its watch was heard last.
+        assert runs - stops <= moved
+    else:
+        assert moved == runs - stops
+    ledger = clock.parse_ledger(msgspec.convert(cluster.objects[JOB], Job))
+    assert ledger is not None
+    assert ledger.origin + 30 * MINUTE == before + moved

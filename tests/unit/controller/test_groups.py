@@ -476,9 +476,10 @@ async def test_an_owner_that_is_told_of_late_is_read_before_its_wait_is_ended(cl
     cluster.fault, cluster.faulty = silent(), lambda call: call.watch and call.path == api.JOBS.path()
     async with start() as controller:
         await controller.until(lambda: controller.value("muster_overdue_workloads", cluster_queue="gpu-a100") == 1)
+        again = now()
         anew = {
-            api.ADMISSION_CLOCK: clock.format_ledger(Ledger("uid-of-train", now(), 2)),
-            api.ADMISSION_DEADLINE: format_instant(now() + 30 * MINUTE),
+            api.ADMISSION_CLOCK: clock.format_ledger(Ledger("uid-of-train", again, 2)),
+            api.ADMISSION_DEADLINE: format_instant(again + 30 * MINUTE),
         }
         cluster.edit(JOB, lambda obj: obj["metadata"]["annotations"].update(anew))
         cluster.edit(WORKLOAD, lambda obj: obj["metadata"].update(labels={"example.com/seen": "later"}))

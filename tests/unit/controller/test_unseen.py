@@ -1,9 +1,11 @@
 """Pauses in a time without a leader: told of once, and only to what waited in the queue that had paused."""
 
+import pytest
+
 from classifier.clock import Gap, Ledger
 from classifier.instant import MINUTE
 from classifier.objects import LocalQueue
-from controller.unseen import Unseen
+from controller.unseen import Unseen, missed
 from tests.builders import T0, local_queue
 
 KEY = "team/job-train-1a2b3"
@@ -51,3 +53,91 @@ def test_the_next_term_has_a_gap_of_its_own() -> None:
     term = (T0 + 20 * MINUTE, T0 + 30 * MINUTE)
     assert unseen.of(KEY, moved, queue(7)) is None
     assert unseen.of("team/other", moved, queue(25)) == Gap(T0 + 20 * MINUTE, T0 + 25 * MINUTE)
+
+
+# --- within a term --------------------------------------------------------------------------------------------------
+
+#: The watch of LocalQueues was heard last.
+FOLLOWED = T0 + 5 * MINUTE
+
+
+def stopped(minutes: int) -> LocalQueue:
+    return local_queue().stopped(T0 + minutes * MINUTE).done()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gap"),
+    [
+        (stopped(6), queue(8), Gap(T0 + 6 * MINUTE, T0 + 8 * MINUTE)),
+        (queue(1), queue(8), Gap(FOLLOWED, T0 + 8 * MINUTE)),
+        (queue(1), queue(1), None),
+        (queue(1), queue(3), None),  # it was followed until after that
+        (queue(1), stopped(6), None),  # a look sees it
+        (queue(1), None, None),
+        (None, queue(8), None),  # nobody waited in it
+        (local_queue().done(), queue(8), Gap(FOLLOWED, T0 + 8 * MINUTE)),
+    ],
+)
+def test_what_was_missed_between_two_copies(old: LocalQueue | None, new: LocalQueue | None, gap: Gap | None) -> None:
+    assert missed(old, new, FOLLOWED) == gap
+
+
+GAP = Gap(FOLLOWED, T0 + 8 * MINUTE)
+
+
+def test_a_pause_that_was_missed_is_told_until_the_ledger_says_something_else_and_never_again() -> None:
+    unseen = Unseen(lambda: None)
+    unseen.missed([KEY], "team/gpu", GAP)
+    assert [unseen.of(KEY, LEDGER, queue(8)) for _ in range(2)] == [GAP] * 2
+    assert unseen.of("team/another", LEDGER, queue(8)) is None
+    moved = Ledger("uid-of-train", T0 + 2 * MINUTE)
+    assert unseen.of(KEY, moved, queue(8)) is None
+    assert unseen.of(KEY, LEDGER, queue(8)) is None
+
+
+def test_what_left_the_queue_before_it_was_looked_at_has_not_waited_there() -> None:
+    unseen = Unseen(lambda: None)
+    unseen.missed([KEY], "team/gpu", GAP)
+    assert unseen.of(KEY, LEDGER, queue(8, "other")) is None
+    assert unseen.of(KEY, LEDGER, queue(8)) is None
+
+
+def test_two_that_were_missed_in_a_row_are_one() -> None:
+    unseen = Unseen(lambda: None)
+    unseen.missed([KEY], "team/gpu", GAP)
+    unseen.missed([KEY], "team/gpu", Gap(T0 + 9 * MINUTE, T0 + 10 * MINUTE))
+    assert unseen.of(KEY, LEDGER, queue(10)) == Gap(FOLLOWED, T0 + 10 * MINUTE)
+    # The ledger could not be written meanwhile.
+    unseen.missed([KEY], "team/gpu", Gap(T0 + 11 * MINUTE, T0 + 12 * MINUTE))
+    assert unseen.of(KEY, LEDGER, queue(12)) == Gap(FOLLOWED, T0 + 12 * MINUTE)
+    moved = Ledger("uid-of-train", T0 + 2 * MINUTE)
+    assert unseen.of(KEY, moved, queue(12)) is None
+    unseen.missed([KEY], "team/gpu", Gap(T0 + 13 * MINUTE, T0 + 14 * MINUTE))
+    assert unseen.of(KEY, moved, queue(14)) == Gap(T0 + 13 * MINUTE, T0 + 14 * MINUTE)
+
+
+def test_of_what_has_no_ledger_the_last_one_alone_is_known() -> None:
+    unseen = Unseen(lambda: None)
+    unseen.missed([KEY], "team/gpu", GAP)
+    assert unseen.of(KEY, None, queue(8)) == GAP
+    later = Gap(T0 + 60 * MINUTE, T0 + 61 * MINUTE)
+    unseen.missed([KEY], "team/gpu", later)
+    assert unseen.of(KEY, None, queue(61)) == later
+
+
+def test_one_before_the_term_and_one_since_are_told_together() -> None:
+    unseen = Unseen(lambda: TERM)
+    assert unseen.of(KEY, LEDGER, queue(7)) == Gap(T0, T0 + 7 * MINUTE)
+    unseen.missed([KEY], "team/gpu", Gap(T0 + 11 * MINUTE, T0 + 12 * MINUTE))
+    # Its condition tells of the last one alone.
+    assert unseen.of(KEY, LEDGER, queue(12)) == Gap(T0 + 11 * MINUTE, T0 + 12 * MINUTE)
+
+
+def test_the_next_term_knows_nothing_of_what_another_one_missed() -> None:
+    term = TERM
+    unseen = Unseen(lambda: term)
+    unseen.missed([KEY, "team/gone"], "team/gpu", Gap(T0 + 11 * MINUTE, T0 + 12 * MINUTE))
+    unseen.forget("team/gone")
+    assert list(unseen._missed) == [KEY]
+    term = (T0 + 20 * MINUTE, T0 + 30 * MINUTE)
+    assert unseen.of(KEY, LEDGER, queue(12)) is None
