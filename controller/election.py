@@ -15,7 +15,7 @@ import msgspec
 
 from classifier import api
 from classifier.cluster.client import MERGE_PATCH, REQUEST_TIMEOUT, ApiError, Unreachable
-from classifier.instant import format_instant, format_micro, instant_or_none
+from classifier.instant import SECOND, format_instant, format_micro, instant_or_none
 from controller.lease import Candidate, Lease, Terms
 from controller.outage import Outage
 
@@ -191,8 +191,18 @@ class Election:
         self._outage_since = instant_or_none(lease.annotation(api.OUTAGE_SINCE))
         if lease.spec.holder_identity != self.identity and lease.spec.renewed is not None:
             self._watched = lease.spec.renewed
+            if before is None:
+                self._unwatched(lease.spec.renewed)
             if self._outage_since is None and before is not None and before != lease.spec:
                 self._outage.denied()
+
+    def _unwatched(self, renewed: int) -> None:
+        """The first look of this process: no replica has watched since ``renewed``, if that is too long ago for a
+        leader that others take over from. Whatever kept them away may have kept Kueue away as well."""
+        silence = self._client.time.now() - renewed
+        if silence > (self._candidate.terms.lease + self._outage.after) * SECOND:
+            log.warning("no replica has watched for long: this counts as an outage", extra={"ms": silence})
+            self._outage.inherit(renewed)
 
     async def _take(self) -> None:
         candidate, led = self._candidate, self.leading

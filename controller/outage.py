@@ -25,7 +25,7 @@ class Outage:
     def __init__(
         self, after: float, grace: int, now: Callable[[], int], monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self._after = after
+        self.after = after
         self._grace = grace
         self._now = now
         self._monotonic = monotonic
@@ -50,14 +50,14 @@ class Outage:
         _remember(self._failing, (channel, subject))
         now = self._failed_at = self._monotonic()
         began = max(now - took, self._served.get(channel, now - took))
-        if now - self._failing_since.setdefault(channel, began) >= self._after:
+        if now - self._failing_since.setdefault(channel, began) >= self.after:
             self._out = True
 
     def answered(self, channel: str, subject: str = "") -> None:
         """A request on ``channel`` was served. Silence between a failure and this counts as failing."""
         now = self._monotonic()
         since = self._failing_since.pop(channel, None)
-        if since is not None and now - since >= self._after:
+        if since is not None and now - since >= self.after:
             self._out = True
         self._served[channel] = now
         self._failing.pop((channel, subject), None)
@@ -91,13 +91,13 @@ class Outage:
         return self._since
 
     def inherit(self, since: int) -> None:
-        """The last leader said that it was in one, and whether that is over nobody knows."""
+        """The last leader said that it was in one, or is long gone, and whether it is over nobody knows."""
         self._out = True
         self._since = since
 
     def denied(self) -> None:
         """Another replica leads, and is in none: what this one saw is over, unless it still fails itself."""
-        if self._monotonic() - self._failed_at >= self._after:
+        if self._monotonic() - self._failed_at >= self.after:
             self._out = False
             self._failing_since.clear()
 

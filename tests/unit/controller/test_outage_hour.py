@@ -175,3 +175,22 @@ async def test_a_controller_that_is_restarted_in_the_outage_knows_of_it(
                 await lives.enter_async_context(controller(cluster, tmp_path))
 
             await _play(hour, SILENCES["refused"](), restart)
+
+
+async def test_controllers_that_were_away_as_well_return_with_the_api_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a power cut: nothing tells of it but the Lease, which nobody has renewed for an hour."""
+    on_the_loop(monkeypatch)
+    async with serving(Timed()) as cluster:
+        assert isinstance(cluster, Timed)
+        hour = Hour(cluster)
+        async with contextlib.AsyncExitStack() as lives:
+            await lives.enter_async_context(controller(cluster, tmp_path))
+
+            async def restart() -> None:
+                await lives.aclose()
+                await hour.at(BACK)
+                await lives.enter_async_context(controller(cluster, tmp_path))
+
+            await _play(hour, SILENCES["refused"](), restart)
