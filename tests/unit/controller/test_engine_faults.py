@@ -29,6 +29,7 @@ from tests.unit.controller.inmemory import (
     Controller,
     committing,
     fence,
+    mirroring,
     now,
     overdue,
 )
@@ -363,3 +364,19 @@ async def test_a_pause_of_a_queue_while_its_watch_was_down_is_no_wait(
     ledger = clock.parse_ledger(msgspec.convert(cluster.objects[JOB], Job))
     assert ledger is not None
     assert ledger.origin + 30 * MINUTE == before + moved
+
+
+async def test_what_is_refused_is_counted_and_tried_less_and_less(cluster: Cluster, start: Any) -> None:
+    """Another webhook changes what the controller writes to one job, and the policy on its account refuses that."""
+    cluster.put(JOB, job().created(now()).raw())
+    cluster.put(WORKLOAD, workload().created(now()).raw())
+    cluster.fault = answer(403, "Forbidden", "ValidatingAdmissionPolicy 'muster-controller' denied request")
+    cluster.faulty = lambda call: call.method == "PATCH" and call.path == JOB
+    async with start() as controller:
+        failures = controller.engine._queue._failures
+        await controller.until(lambda: failures.get("team/job-train-1a2b3", 0) >= 5)
+        tries = sum(map(mirroring, cluster.calls))
+        assert tries == failures["team/job-train-1a2b3"], "each time it waits longer, and nothing else brings it back"
+        assert controller.value("muster_write_errors_total", status="403") == tries
+        cluster.fault = None
+        await controller.until(lambda: api.ADMISSION_CLOCK in cluster.annotations(JOB))
