@@ -163,6 +163,8 @@ def _hard(cluster: World, tight: World) -> Iterator[tuple[str, World, list[int],
     yield "two resource groups, tight", tight, [3] * PODSETS, networked
     several = [_spec({GPU: str(3 + index % 5), "cpu": str(7 + index), "memory": f"{50 + index}Gi"}) for index in every]
     yield "nodes do not suffice", tight, [200] * PODSETS, several
+    whole = [_spec({GPU: "8", "cpu": str(1 + index)}) for index in range(3)]
+    yield "more nodes than a flavor has", cluster, [4 * NODES // 5] * 3, whole
     yield "quota as a knapsack", tight, [5] * PODSETS, several
     yield "quota as a tight knapsack", tight, [3 + index % 3 for index in every], several
     for terms, expressions, values in ((1, 1, 1), (16, 16, 16), (2, 2, 2000), (64, 1, 1)):

@@ -207,37 +207,6 @@ def _says(pool: Pool, choice: Choice) -> int:
     return sum(pool.labels.known.get(key) == value for key, value in choice.labels.items())
 
 
-def apart(places: Sequence[Ground], budget: Budget) -> list[int]:
-    """Those, by index, that may be promised beside each other: no two of them can be the same nodes.
-
-    Pools of one flavor are others by declaration. Those of different flavors may be the same nodes, described twice,
-    unless a label tells them apart; live nodes are told apart by their names. Raises OverBudget.
-    """
-    kept: list[int] = []
-    declared: list[Ground] = []
-    names: set[str] = set()
-    several = len({place.flavor for place in places}) > 1
-    for at, place in enumerate(places):
-        if several:
-            budget.glance(len(declared))
-            if any(one.flavor != place.flavor and not _differ(one, place) for one in declared):
-                continue
-        if place.pool.stray:
-            own = {live.name for live in place.pool.lives}
-            if not names.isdisjoint(own):
-                continue
-            names |= own
-        else:
-            declared.append(place)
-        kept.append(at)
-    return kept
-
-
-def _differ(one: Ground, other: Ground) -> bool:
-    labels = other.pool.labels.known
-    return any(labels.get(key, value) != value for key, value in one.pool.labels.known.items())
-
-
 def strays_of(backing: Backing) -> Iterable[Live]:
     return (live for kind in backing.strays for live in kind.lives)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from classifier.fit.finding import Finding, unknown
-from classifier.fit.judging.choice import Choice, Ground, apart
+from classifier.fit.judging.apart import apart
+from classifier.fit.judging.choice import Choice, Ground
 from classifier.fit.judging.hearing import Hearing
 from classifier.fit.judging.room import Room
 from classifier.fit.judging.seat import Seat

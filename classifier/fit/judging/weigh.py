@@ -9,7 +9,8 @@ import msgspec
 from classifier.fit.budget import Budget
 from classifier.fit.finding import Finding, unknown
 from classifier.fit.gang import Podset
-from classifier.fit.judging.choice import Choice, Ground, apart
+from classifier.fit.judging.apart import apart
+from classifier.fit.judging.choice import Choice, Ground
 from classifier.fit.judging.reading import WHO, Reading
 from classifier.fit.judging.room import Room, by_scarcity, capacity, nodes_in_order, nodes_needed, room
 from classifier.fit.matching.match import NO, UNKNOWN, YES, Labels, Match, match_pod, show_taint, untolerated
