@@ -94,13 +94,7 @@ class Writer:
             "metadata": {"annotations": {api.COMMITTED: clock.format_marker(action.marker)}},
             "spec": {"active": False},
         }
-        if self._outage.trial:
-            await self._patch_workload(workload, body, dry_run=True, turn=False)
-            self._outage.recovered()
-            log.info(
-                "writes to Workloads are served again; no wait is ended before the recovery grace is over",
-                extra={"until": format_instant(self._outage.not_before)},
-            )
+        if await self._tried(workload, body):
             return False
         await self._patch_workload(workload, body, turn=False)
         log.info(
@@ -110,6 +104,27 @@ class Writer:
                 "deadline": format_instant(action.deadline),
                 "attempt": action.marker.attempt,
             },
+        )
+        return True
+
+    async def commit_cleanup(self, workload: Workload, at: int) -> bool:
+        """Say on the Workload that its job goes, or only try to, as :meth:`commit` does: nobody could reactivate it."""
+        body = {"metadata": {"annotations": {api.CLEANUP_COMMITTED: format_instant(at)}}}
+        await self.turn()
+        if await self._tried(workload, body):
+            return False
+        await self._patch_workload(workload, body, turn=False)
+        return True
+
+    async def _tried(self, workload: Workload, body: dict[str, Any]) -> bool:
+        """Whether a decision was only tried: an outage had not been seen to end. Now it has, and the grace begins."""
+        if not self._outage.trial:
+            return False
+        await self._patch_workload(workload, body, dry_run=True, turn=False)
+        self._outage.recovered()
+        log.info(
+            "writes to Workloads are served again; no wait is ended before the recovery grace is over",
+            extra={"until": format_instant(self._outage.not_before)},
         )
         return True
 

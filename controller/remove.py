@@ -14,7 +14,7 @@ import msgspec
 from classifier import api, clock
 from classifier.clock import Marker
 from classifier.cluster.client import ApiError, Unreachable
-from classifier.instant import HOUR, SECOND, format_instant, instant_or_none
+from classifier.instant import HOUR, SECOND, instant_or_none
 from classifier.objects import Meta, Pod, Workload
 from classifier.state.kinds import KindView
 from classifier.state.kinds.pod import finished, gated
@@ -60,7 +60,8 @@ class Remover:
         pause = await self._forbidden(facts, action.marker)
         if pause is not None:
             return pause
-        await self._writer.annotate_workload(facts.workload, {api.CLEANUP_COMMITTED: format_instant(action.at)})
+        if not await self._writer.commit_cleanup(facts.workload, action.at):
+            return 0
         log.info("to be deleted", extra={"workload": facts.workload.key, "job": facts.owner.key})
         return None
 

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
-from classifier.instant import HOUR, SECOND
+from classifier.instant import HOUR, SECOND, parse_instant
 from classifier.names import workload_names
 from classifier.objects import Pod, ProvisioningRequest
 from tests.apiserver import Call, answer
@@ -59,6 +59,31 @@ def committed(cluster: Cluster) -> bool:
 def pod(phase: str, created: int) -> dict[str, Any]:
     made = Builder(Pod, api.PODS, "train-0", "team").created(created).label("batch.kubernetes.io/job-name", "train")
     return made.raw() | {"status": {"phase": phase}}
+
+
+async def test_after_an_outage_its_deletion_is_tried_first_and_decided_after_the_grace(
+    cluster: Cluster, start: Any
+) -> None:
+    """Nobody could reactivate it meanwhile."""
+    timed_out(cluster)
+
+    async def fail_for_a_while(_: web.Request) -> web.StreamResponse:
+        if sum(map(deciding, cluster.calls)) == 3:
+            cluster.fault = None
+        return web.Response(status=503)
+
+    def deciding(call: Call) -> bool:
+        return call.method == "PATCH" and call.path == WORKLOAD
+
+    cluster.fault, cluster.faulty = fail_for_a_while, deciding
+    async with start(*FAST, "--outage-after=0s", "--recovery-grace=1500ms") as controller:
+        await controller.until(lambda: committed(cluster))
+        grace = controller.engine.outage.not_before
+        await controller.until(lambda: JOB not in cluster.objects)
+    tries = [call.query.get("dryRun") for call in cluster.writes if deciding(call)]
+    assert tries == [None, "All", "All", "All", None]
+    said = cluster.annotations(WORKLOAD)[api.CLEANUP_COMMITTED]
+    assert parse_instant(said) >= grace
 
 
 async def test_it_is_announced_committed_and_deleted_as_it_was_seen(cluster: Cluster, start: Any) -> None:
