@@ -20,6 +20,12 @@ from webhook.pipeline import BODY_LIMIT, BODY_SECONDS, Endpoint, Reply, too_slow
 
 log = logging.getLogger(__name__)
 
+#: Reviews of one connection that are answered before others have their turn. API servers send one at a time.
+TURN: Final = 4
+#: Seconds of silence after which nothing can be under way, whoever reads the connection: more than for a body and its
+#: answer together.
+SILENCE: Final = 10.0
+
 _REASONS: Final = {200: "OK", 400: "Bad Request", 408: "Request Timeout"}
 _HEAD: Final = "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nDate: {}\r\n"
 
@@ -35,21 +41,38 @@ class Reviews:
     keepalive: float
     linger: float
     body_seconds: float = BODY_SECONDS
-    #: Those that are ours.
+    #: Those whose handshake is over.
     open: set["Connection"] = field(default_factory=set)
+    _at_rest: asyncio.Event | None = None
 
     def __call__(self) -> "Connection":
         return Connection(self)
 
+    def idlest(self) -> "Connection | None":
+        """Who is missed least of those nothing is under way for: first who never asked, then who was silent longest."""
+        idle = [connection for connection in self.open if connection.idle]
+        return min(idle, key=lambda connection: (connection.asked, connection.heard), default=None)
+
     async def stop(self, seconds: float) -> None:
-        """Close what is idle now, and the rest with the answers under way, or after ``seconds``."""
-        for connection in tuple(self.open):
+        """Close what is idle now, and the rest with the answers to what is read or answered, or after ``seconds``.
+        Those of others are theirs to end."""
+        ours = [connection for connection in self.open if not connection.handed_over]
+        self._at_rest = asyncio.Event()
+        for connection in ours:
             connection.end()
-        answering = [task for connection in self.open if (task := connection.task) is not None]
-        if answering:
-            await asyncio.wait(answering, timeout=seconds)
-        for connection in tuple(self.open):
+        self.rested()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._at_rest.wait()
+        except TimeoutError:
+            log.warning("reviews were not answered in time before the end")
+        for connection in ours:
             connection.abort()
+
+    def rested(self) -> None:
+        """One of them is through with a review, or gone."""
+        if self._at_rest is not None and not any(one.under_way for one in self.open if not one.handed_over):
+            self._at_rest.set()
 
 
 class Connection(asyncio.Protocol):
@@ -66,13 +89,33 @@ class Connection(asyncio.Protocol):
         self._missing = 0
         self._started = 0.0
         self._limit: asyncio.TimerHandle | None = None
-        #: What came before the last review was answered, if no more of it is read.
+        #: What came before the last review was answered, if no more of it is read; whether it waits for its turn.
         self._early = b""
+        self._waits = False
+        self._others: asyncio.Protocol | None = None
         self._full = False
         self._ending = False
         self._refused = False
-        self._heard = self._loop.time()
-        self._idle: asyncio.TimerHandle
+        #: When something came last, and whether any of it was a review.
+        self.heard = self._loop.time()
+        self.asked = False
+        self._silence: asyncio.TimerHandle
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a review is being read, or answered, or waits for its turn."""
+        return self.task is not None or self._head is not None or self._waits
+
+    @property
+    def handed_over(self) -> bool:
+        return self._others is not None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody waits for an answer, or can."""
+        if self._others is not None:
+            return self._loop.time() - self.heard > SILENCE
+        return not self.under_way
 
     # --- the connection -----------------------------------------------------------------------------------------
 
@@ -83,18 +126,26 @@ class Connection(asyncio.Protocol):
         sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        self._idle = self._loop.call_at(self._heard + self._reviews.keepalive, self._look)
+        self._silence = self._loop.call_at(self.heard + self._reviews.keepalive, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._leave()
-        if self._head is not None:
+        self._silence.cancel()
+        self._reviews.open.discard(self)
+        if self._others is not None:
+            self._others.connection_lost(exc)
+        elif self._head is not None:
             self._endpoint(self._head).refuse(torn(exc), self._started)
             self._forget()
+        self._early, self._waits = b"", False
+        self._reviews.rested()
+
+    def eof_received(self) -> bool | None:
+        return self._others.eof_received() if self._others is not None else None
 
     def end(self) -> None:
         """With the answer under way, or at once if there is none."""
         self._ending = True
-        if self.task is None:
+        if not self.under_way:
             self._transport.close()
 
     def abort(self) -> None:
@@ -104,33 +155,42 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._full = True
-        self._transport.pause_reading()
+        if self._others is not None:
+            self._others.pause_writing()
+        else:
+            self._transport.pause_reading()
 
     def resume_writing(self) -> None:
         self._full = False
-        if self.task is None:
+        if self._others is not None:
+            self._others.resume_writing()
+        else:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """If nothing that came is still to be answered, and answers are taken."""
+        if not (self.task is not None or self._waits or self._full or self._transport.is_closing()):
             self._transport.resume_reading()
 
     def _look(self) -> None:
         """Close it if it has long been silent."""
-        quiet_until = self._heard + self._reviews.keepalive
+        quiet_until = self.heard + self._reviews.keepalive
         if self.task is None and self._loop.time() >= quiet_until:
             self._transport.close()
         else:
             at = max(quiet_until, self._loop.time() + 1)
-            self._idle = self._loop.call_at(at, self._look)
-
-    def _leave(self) -> None:
-        self._idle.cancel()
-        self._reviews.open.discard(self)
+            self._silence = self._loop.call_at(at, self._look)
 
     # --- reviews ------------------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
         if self._refused:
             return
-        self._heard = self._loop.time()
-        if self.task is not None:
+        self.heard = self._loop.time()
+        if self._others is not None:
+            self._others.data_received(data)
+            return
+        if self.task is not None or self._waits:
             # API servers wait for an answer; who does not is heard after it.
             self._early += data
             self._transport.pause_reading()
@@ -160,6 +220,7 @@ class Connection(asyncio.Protocol):
     def _read(self, head: Head, data: bytes) -> None:
         """``data`` is the whole request, and perhaps more."""
         self._forget()
+        self.asked = True
         end = head.start + head.length
         self._early = data[end:]
         reply = self._endpoint(head).answer(data[head.start : end], head.query, self._started)
@@ -176,15 +237,26 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
         finally:
             self.task = None
-        if not self._full and not self._transport.is_closing():
-            self._transport.resume_reading()
+            self._reviews.rested()
         self._go_on()
+        self._read_on()
 
     def _go_on(self) -> None:
-        """With what came early."""
-        while self._early and self.task is None and not self._transport.is_closing():
+        """With what came early: some of it, then others have their turn."""
+        for _ in range(TURN):
+            if not self._early or self.task is not None or self._transport.is_closing():
+                return
             early, self._early = self._early, b""
             self._begin(early)
+        if self._early and self.task is None and not self._transport.is_closing():
+            self._waits = True
+            self._transport.pause_reading()
+            self._loop.call_soon(self._have_turn)
+
+    def _have_turn(self) -> None:
+        self._waits = False
+        self._go_on()
+        self._read_on()
 
     def _refuse(self) -> None:
         """The body does not arrive. What of it comes now is not read, so that the refusal is."""
@@ -194,6 +266,7 @@ class Connection(asyncio.Protocol):
         self._refused = True
         self._transport.write(_encoded(reply, last=True))
         self._loop.call_later(self._reviews.linger, self._transport.close)
+        self._reviews.rested()
 
     def _write(self, reply: Reply) -> None:
         if self._transport.is_closing():
@@ -202,6 +275,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(_encoded(reply, last=last))
         if last:
             self._transport.close()
+            self._reviews.rested()
 
     def _endpoint(self, head: Head) -> Endpoint:
         return self._reviews.endpoints[head.path]
@@ -213,12 +287,15 @@ class Connection(asyncio.Protocol):
             self._limit = None
 
     def _hand_over(self, data: bytes) -> None:
-        """The connection is aiohttp's from here on."""
-        self._leave()
-        others = self._reviews.others()
-        self._transport.set_protocol(others)
+        """The connection is aiohttp's from here on; we only pass on what happens to it."""
+        self._silence.cancel()
+        others = self._others = self._reviews.others()
         others.connection_made(self._transport)
+        if self._full:
+            others.pause_writing()
+            self._transport.resume_reading()
         others.data_received(data)
+        self._reviews.rested()
 
 
 def _encoded(reply: Reply, *, last: bool) -> bytes:

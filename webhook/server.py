@@ -17,6 +17,7 @@ from webhook import health, pipeline
 from webhook.authority import Authority
 from webhook.connection import Reviews
 from webhook.decide import Reviewer
+from webhook.listener import Listener
 from webhook.metrics import Metrics
 from webhook.settings import Settings
 from webhook.snapshot import Snapshot
@@ -29,10 +30,6 @@ KEEPALIVE: Final = 300.0
 LINGER: Final = 2.0
 #: Seconds for answers under way when the listener closes. Longer than any review takes.
 LAST_ANSWERS: Final = 5.0
-#: Connections that wait to be accepted: more at once than API servers keep idle in all.
-BACKLOG: Final = 128
-#: Seconds for a TLS handshake, and for its end. Until then nobody has said who asks, and each costs 0.3 MiB.
-HANDSHAKE: Final = 10.0
 
 
 class Server:
@@ -82,7 +79,7 @@ class Server:
             access_log=None,
         )
         self._reviews = Reviews(endpoints, self._other, lambda: self.draining, keepalive=KEEPALIVE, linger=LINGER)
-        self._listener: asyncio.Server | None = None
+        self._listener: Listener | None = None
         self._probes = web.AppRunner(health.application(checks, metrics), access_log=None, shutdown_timeout=1.0)
 
     def _other(self) -> asyncio.Protocol:
@@ -95,15 +92,9 @@ class Server:
         await self._probes.setup()
         await self._others.setup()
         await web.TCPSite(self._probes, settings.bind_address, settings.metrics_port).start()
-        self._listener = await asyncio.get_running_loop().create_server(
-            self._reviews,
-            settings.bind_address,
-            settings.port,
-            ssl=self._context,
-            ssl_handshake_timeout=HANDSHAKE,
-            ssl_shutdown_timeout=HANDSHAKE,
-            backlog=BACKLOG,
-        )
+        listener = Listener(self._reviews, self._context)
+        listener.open(settings.bind_address, settings.port)
+        self._listener = listener
 
     async def drain(self, seconds: float) -> None:
         """Not ready from now on, yet still answering for ``seconds``."""

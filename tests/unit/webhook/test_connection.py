@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -155,6 +156,58 @@ async def test_nothing_is_read_of_whoever_does_not_read_answers() -> None:
     connection.connection_lost(None)
 
 
+async def test_whoever_takes_over_while_answers_are_not_read_is_told_and_hears_when_they_are() -> None:
+    running, wire, told = Running(), Wire(), list[str]()
+
+    class Other(asyncio.Protocol):
+        def pause_writing(self) -> None:
+            told.append("pause")
+
+        def resume_writing(self) -> None:
+            told.append("resume")
+
+        def data_received(self, data: bytes) -> None:
+            told.append(data.decode())
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            told.append("lost")
+
+    running.reviews.others = Other
+    connection = running.reviews()
+    connection.connection_made(wire)
+    connection.pause_writing()
+    connection.data_received(b"GET /")
+    assert told == ["pause", "GET /"]
+    assert wire.turns[-1] == "resume", "what is read, and when, is the other's from now on"
+    connection.resume_writing()
+    connection.data_received(b" HTTP/1.1")
+    connection.connection_lost(None)
+    assert told == ["pause", "GET /", "resume", " HTTP/1.1", "lost"]
+
+
+async def test_many_reviews_at_once_leave_others_their_turn() -> None:
+    running, wire = Running(), Wire()
+    connection = running.reviews()
+    connection.connection_made(wire)
+    at_turns: list[int] = []
+
+    def count() -> None:
+        at_turns.append(wire.sent.count(b"HTTP/1.1 200"))
+        if at_turns[-1] < 50:
+            asyncio.get_running_loop().call_soon(count)
+
+    connection.data_received(b"".join(request(f"uid-{n}") for n in range(49)))
+    connection.data_received(request("uid-49"))
+    count()
+    async with asyncio.timeout(20):
+        while wire.sent.count(b"HTTP/1.1 200") < 50:  # noqa: ASYNC110  # each is a turn of the loop
+            await asyncio.sleep(0)
+    assert max(after - before for before, after in pairwise([0, *at_turns])) < 10
+    assert [f'"uid":"uid-{n}"'.encode() in wire.sent for n in range(50)] == [True] * 50
+    assert wire.turns[-1] == "resume"
+    connection.connection_lost(None)
+
+
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
@@ -244,6 +297,34 @@ async def test_the_end_waits_for_the_answer_under_way() -> None:
         await stopping
     assert b"Connection: close\r\n" in head
     assert answer["response"]["uid"] == "abc"
+
+
+async def test_the_end_waits_for_the_rest_of_a_review_that_is_half_read() -> None:
+    running = Running()
+    async with running() as connect:
+        reader, writer = await connect()
+        sent = request("abc")
+        writer.write(sent[:-10])
+        while not any(connection.under_way for connection in running.reviews.open):  # noqa: ASYNC110  # nobody tells
+            await asyncio.sleep(0.001)
+        stopping = asyncio.create_task(running.reviews.stop(10.0))
+        await asyncio.sleep(0)
+        writer.write(sent[-10:])
+        head, answer = await answered(reader)
+        await stopping
+    assert b"Connection: close\r\n" in head
+    assert answer["response"]["uid"] == "abc"
+
+
+async def test_the_rest_of_a_review_that_never_comes_does_not_hold_up_the_end() -> None:
+    running = Running()
+    async with running() as connect:
+        reader, writer = await connect()
+        writer.write(request("abc")[:-10])
+        while not any(connection.under_way for connection in running.reviews.open):  # noqa: ASYNC110  # nobody tells
+            await asyncio.sleep(0.001)
+        await running.reviews.stop(0.01)
+        assert await reader.read() == b""
 
 
 async def test_an_answer_that_never_comes_does_not_hold_up_the_end() -> None:

@@ -53,7 +53,7 @@ async def test_a_port_in_use_is_a_reason_and_exits_1(apiserver: ApiServer, tmp_p
     _, err = await process.communicate()
     taken.close()
     assert process.returncode == 1
-    assert "address already in use" in json.loads(err.decode().splitlines()[-1])["msg"]
+    assert "address already in use" in json.loads(err.decode().splitlines()[-1])["msg"].lower()
 
 
 async def test_it_gets_ready_and_drains_on_sigterm(

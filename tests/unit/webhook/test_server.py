@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.webhook.builders import job, review
 from tests.unit.webhook.running import Webhook
-from webhook import certs, server, tls
+from webhook import certs, listener, tls
 
 # --- its life ------------------------------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ async def test_a_suite_without_authenticated_encryption_is_refused(ready: Webhoo
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "HANDSHAKE", 0.1)
+    monkeypatch.setattr(listener, "HANDSHAKE", 0.1)
 
 
 async def test_who_never_begins_the_handshake_is_let_go(hasty: None, webhook: Webhook) -> None:
