@@ -142,6 +142,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
+    """With the last scenario on a ground its cluster stops: one with nothing to do takes a tenth of a core."""
+    yield
+    ground = GROUNDS.get(item.path.stem, "")
+    if ground and nextitem is not None and GROUNDS.get(nextitem.path.stem, "") != ground:
+        name = "cluster" if ground == "shared" else ground
+        for fixture in item.session._fixturemanager.getfixturedefs(name, item) or ():
+            fixture.finish(item._request)  # type: ignore[attr-defined]
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failed scenario shows the end of the logs that explain it."""
     report = yield

@@ -1,10 +1,15 @@
 """Upstream's manifests, read from its module folders and changed in memory as kustomize would, never copied."""
 
+import hashlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import yaml
+
+from e2e.controlplane import build
 
 Document = dict[str, Any]
 
@@ -22,12 +27,24 @@ def documents(*paths: Path) -> Iterator[Document]:
 
 
 def crds(*paths: Path) -> list[Document]:
-    """Without their prose: it is three quarters of them, and the API server reads it all at every start."""
-    return [
+    """Without their prose: it is three quarters of them, and the API server reads it all at every start.
+
+    Kept beside the programs, by module and by this file: to read them as YAML takes seconds.
+    """
+    key = hashlib.sha256("\0".join(map(str, paths)).encode() + Path(__file__).read_bytes()).hexdigest()[:16]
+    kept = build.cache() / "crds" / f"{key}.json"
+    if kept.exists():
+        return msgspec.json.decode(kept.read_bytes(), type=list[Document])
+    found = [
         {**document, "spec": _without_descriptions(document["spec"])}
         for document in documents(*paths)
         if document["kind"] == "CustomResourceDefinition"
     ]
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    partial = kept.with_suffix(f".{os.getpid()}")
+    partial.write_bytes(msgspec.json.encode(found))
+    partial.rename(kept)
+    return found
 
 
 def _without_descriptions(schema: Any, *, names: bool = False) -> Any:
