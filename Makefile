@@ -6,6 +6,8 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # Built before the tests, where progress can be seen: without arguments what a control plane runs.
 PROGRAMS := etcd kube-apiserver kube-controller-manager kube-scheduler kueue kwok jobset trainer helm promtool
+# Where the environment forbids it, every program and every worker compiles all of it again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test lint bench fuzz chaos clean
 help: ## list the targets
