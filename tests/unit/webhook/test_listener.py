@@ -1,7 +1,9 @@
 """How many connections are held, who goes when there is no room for another, and who never does."""
 
 import asyncio
+import gc
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
@@ -64,6 +66,26 @@ async def test_whoever_connects_and_says_nothing_makes_room_for_who_asks(
     assert [await reader.read() for reader, _ in silent[:16]] == [b""] * 16, "the oldest were let go"
     half_read[1].write(sent[-10:])
     assert (await answered(half_read[0]))[1]["response"]["uid"] == "half"
+
+
+async def test_who_never_shook_hands_leaves_nothing_for_the_collector(
+    ready: Webhook, dial: Connect, few: Callable[[int], None], eventually: Eventually
+) -> None:
+    few(2)
+
+    def tls_states() -> int:
+        return sum(isinstance(obj, SSLProtocol) for obj in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = tls_states()
+        silent = [await dial(False) for _ in range(10)]
+        for reader, _ in silent[:8]:
+            assert await reader.read() == b""
+        await eventually(lambda: tls_states() <= before + 2)
+    finally:
+        gc.enable()
 
 
 async def test_of_idle_connections_the_one_goes_that_has_asked_nothing(
