@@ -346,8 +346,7 @@ async def test_a_pause_of_a_queue_while_its_watch_was_down_is_no_wait(
         await controller.until(lambda: controller.engine.cache.local_queues.trouble is not None)
         stops = now()
         cluster.put(path, local_queue().stopped(stops).annotate(api.ADMISSION_TIMEOUT, "30m").raw())
-        await asyncio.sleep(0.05)
-        runs = now()
+        runs = stops + 50
         cluster.put(path, local_queue().running(runs).annotate(api.ADMISSION_TIMEOUT, "30m").raw())
         if relisted:
             cluster.compact()
