@@ -26,8 +26,8 @@ TURN: Final = 4
 #: answer together.
 SILENCE: Final = 10.0
 
-_REASONS: Final = {200: "OK", 400: "Bad Request", 408: "Request Timeout"}
-_HEAD: Final = "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nDate: {}\r\n"
+_REASONS: Final = {200: b"OK", 400: b"Bad Request", 408: b"Request Timeout"}
+_FORM: Final = b"HTTP/1.1 %d %b\r\nContent-Type: application/json\r\nDate: %b\r\nContent-Length: %%d\r\n%%b\r\n%%b"
 
 
 @dataclass(eq=False)
@@ -299,10 +299,11 @@ class Connection(asyncio.Protocol):
 
 
 def _encoded(reply: Reply, *, last: bool) -> bytes:
-    head = _HEAD.format(reply.status, _REASONS[reply.status], len(reply.payload), _date(int(time.time())))
-    return b"%b%b\r\n%b" % (head.encode("ascii"), b"Connection: close\r\n" if last else b"", reply.payload)
+    ends = b"Connection: close\r\n" if last else b""
+    return _head(reply.status, int(time.time())) % (len(reply.payload), ends, reply.payload)
 
 
-@lru_cache(maxsize=1)
-def _date(second: int) -> str:
-    return formatdate(second, usegmt=True)
+@lru_cache(maxsize=len(_REASONS))
+def _head(status: int, second: int) -> bytes:
+    """An answer with this status in this second, but for its length, whether it is the last, and its body."""
+    return _FORM % (status, _REASONS[status], formatdate(second, usegmt=True).encode())

@@ -106,6 +106,11 @@ ALLOWED: Final = Answer()
 
 _decoder: Final = msgspec.json.Decoder(_Review)
 _encoder: Final = msgspec.json.Encoder()
+#: Most answers, but for the uid.
+_ALLOWED: Final = b'{"apiVersion":"%b","kind":"%b","response":{"uid":%%b,"allowed":true}}' % (
+    API_VERSION.encode(),
+    KIND.encode(),
+)
 
 
 def decode(body: bytes) -> Request:
@@ -128,6 +133,8 @@ def decode(body: bytes) -> Request:
 
 def encode(uid: str, answer: Answer) -> bytes:
     """The review that answers request ``uid``; a patch never comes without its type, nor the type without a patch."""
+    if answer is ALLOWED:
+        return _ALLOWED % _encoder.encode(uid)
     response: dict[str, Any] = {"uid": uid, "allowed": answer.denial is None}
     if answer.patch:
         response["patchType"] = "JSONPatch"

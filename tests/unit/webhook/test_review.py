@@ -15,7 +15,7 @@ from classifier.objects import Job
 from classifier.scope import why_not_ours
 from tests.unit.webhook.builders import job, review
 from webhook import admit, kinds
-from webhook.review import Answer, BadReview, decode, encode, encode_refusal, short
+from webhook.review import ALLOWED, Answer, BadReview, decode, encode, encode_refusal, short
 
 DEEP = b'{"request":' * 100_000
 
@@ -93,6 +93,11 @@ def test_the_answer_echoes_the_uid_and_pairs_patch_with_its_type() -> None:
     response = json.loads(encode("abc", Answer(patch=(operation,))))["response"]
     assert response["patchType"] == "JSONPatch"
     assert json.loads(base64.b64decode(response["patch"])) == [operation]
+
+
+@pytest.mark.parametrize("uid", ["abc", 'a"\\b', "é%d%%", ""])
+def test_the_answer_that_is_sent_most_says_the_same(uid: str) -> None:
+    assert encode(uid, ALLOWED) == encode(uid, Answer())
 
 
 def test_warnings_are_two_short_lines() -> None:
