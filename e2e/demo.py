@@ -180,7 +180,7 @@ async def act_4(stage: Stage) -> None:
 PLAY: Final = dict(zip(ACTS, (act_1, act_2, act_3, act_4), strict=True))
 
 
-def _objects() -> list[builders.Document]:
+def objects() -> list[builders.Document]:
     profile = builders.profile(
         "gpu-a100-8",
         QUEUES.flavor,
@@ -203,45 +203,55 @@ def _objects() -> list[builders.Document]:
 
 
 @contextlib.asynccontextmanager
-async def stage_of(folder: Path, sabotage: str | None) -> AsyncIterator[Stage]:
-    """The control plane with Muster, Kueue's objects, a profile and an autoscaler over an empty pool."""
-    began = time.monotonic()
+async def stage_on(cluster: Cluster, muster: Muster, sabotage: str | None, began: float) -> AsyncIterator[Stage]:
+    """Kueue's objects, a profile and an autoscaler over an empty pool."""
     group = NodeGroup(POOL, LABELS, NODE, max_nodes=2)
     settings = Settings(start_delay=START_DELAY, unneeded_time=2.0, provision_when_ready=True)
 
     def ours(node: Node) -> bool:
         return node.label("agentpool") == POOL
 
-    async with Cluster(folder) as cluster, Muster(cluster) as muster:
-        await cluster.applier.apply(_objects())
+    await cluster.applier.apply(objects())
 
-        async def served() -> bool:
-            profile = await view.read(cluster.admin, api.CAPACITY_PROFILES, None, "gpu-a100-8")
-            return view.is_true(profile, api.PROFILE_READY) and view.is_true(profile, api.PROVISIONING_READY)
+    async def served() -> bool:
+        profile = await view.read(cluster.admin, api.CAPACITY_PROFILES, None, "gpu-a100-8")
+        return view.is_true(profile, api.PROFILE_READY) and view.is_true(profile, api.PROVISIONING_READY)
 
-        await eventually(served, what="the profile is ready")
-        async with (
-            Autoscaler(cluster.admin, [group], settings, namespace=QUEUES.namespace) as autoscaler,
-            Story(cluster.admin, QUEUES.namespace, ours).told() as story,
-        ):
-            yield Stage(cluster, muster, autoscaler, story, sabotage, began)
+    await eventually(served, what="the profile is ready")
+    async with (
+        Autoscaler(cluster.admin, [group], settings, namespace=QUEUES.namespace) as autoscaler,
+        Story(cluster.admin, QUEUES.namespace, ours).told() as story,
+    ):
+        yield Stage(cluster, muster, autoscaler, story, sabotage, began)
+
+
+async def play(stage: Stage, acts: Sequence[str] = ACTS) -> int:
+    """Act by act, until one differs from what it announces; the exit status."""
+    status = 0
+    for number in acts:
+        act = PLAY[number]
+        stage.say(f"\nAct {number}. {act.__doc__}\n")
+        try:
+            await act(stage)
+        except (Differs, AssertionError, ApiError) as error:
+            stage.say(f"✗ act {number}: {error}")
+            status = 1
+            break
+        stage.say(f"✓ act {number}: as announced")
+    stage.say()
+    stage.say("all four acts went as announced" if status == 0 else "the demo differs from what it announced")
+    return status
 
 
 async def perform(folder: Path, sabotage: str | None, keep: bool) -> int:
-    """All acts; the exit status."""
-    async with stage_of(folder, sabotage) as stage:
-        status = 0
-        for number, act in PLAY.items():
-            stage.say(f"\nAct {number}. {act.__doc__}\n")
-            try:
-                await act(stage)
-            except (Differs, AssertionError, ApiError) as error:
-                stage.say(f"✗ act {number}: {error}")
-                status = 1
-                break
-            stage.say(f"✓ act {number}: as announced")
-        stage.say()
-        stage.say("all four acts went as announced" if status == 0 else "the demo differs from what it announced")
+    """All acts, on a control plane with Muster; the exit status."""
+    began = time.monotonic()
+    async with (
+        Cluster(folder) as cluster,
+        Muster(cluster) as muster,
+        stage_on(cluster, muster, sabotage, began) as stage,
+    ):
+        status = await play(stage)
         if keep:
             stage.say(f"the cluster stays up until Ctrl-C:\n  export KUBECONFIG={stage.cluster.kubeconfig}")
             await asyncio.Event().wait()
