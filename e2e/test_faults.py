@@ -68,15 +68,20 @@ async def passed(cluster: Cluster, deadline: int) -> None:
 async def each_ended_once(cluster: Cluster, gangs: list[Gang]) -> None:
     """Every one by its own deadline, mirrored, and told by one event."""
 
+    namespace = gangs[0].queues.namespace
+
     async def ended() -> bool:
-        for gang in gangs:
-            workload, job = await gang.workload(), await gang.job()
-            assert api.COMMITTED in view.annotations(workload), f"{gang.name} is not ended"
-            assert api.ADMISSION_OUTCOME_OF in view.annotations(job), f"{gang.name} does not say so"
-            events = await view.timeout_events(cluster.admin, gang.queues.namespace, gang.name)
-            assert len(events) == 1, f"{len(events)} events of {gang.name}"
-            marked = parse_instant(view.annotations(workload)[api.COMMITTED].split(" ")[0])
-            assert marked >= parse_instant(view.annotations(workload)[api.ADMISSION_DEADLINE])
+        jobs = {job["metadata"]["name"]: job for job in await view.every(cluster.admin, api.JOBS, namespace)}
+        workloads = await view.every(cluster.admin, api.WORKLOADS, namespace)
+        events = await view.every(cluster.admin, api.EVENTS, namespace)
+        for job in (jobs[gang.name] for gang in gangs):
+            name, uid = job["metadata"]["name"], job["metadata"]["uid"]
+            shown = next(view.annotations(w) for w in workloads if w["metadata"]["ownerReferences"][0]["uid"] == uid)
+            assert api.COMMITTED in shown, f"{name} is not ended"
+            assert api.ADMISSION_OUTCOME_OF in view.annotations(job), f"{name} does not say so"
+            told = [e for e in events if (e["reason"], e["regarding"]["name"]) == (api.EVENT_TIMED_OUT, name)]
+            assert len(told) == 1, f"{len(told)} events of {name}"
+            assert parse_instant(shown[api.COMMITTED].split(" ")[0]) >= parse_instant(shown[api.ADMISSION_DEADLINE])
         return True
 
     await eventually(ended, PATIENCE)

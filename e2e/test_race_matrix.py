@@ -170,7 +170,7 @@ async def test_row_5c_the_commit_comes_while_checks_are_pending(case: Case) -> N
 async def test_row_6_the_second_pass_of_topology_comes_after_the_commit(case: Case) -> None:
     """Its write is the first one's, with Admitted too. Played: topology with provisioning takes minutes until then."""
     await case.gang.submit(timeout=WAIT)
-    before = await case.gang.workload()
+    before = await eventually(case.gang.workload)
     await case.gang.committed()
     assert await _apply_admission(case, before) == 422
     await case.ended()
@@ -195,7 +195,7 @@ async def test_row_7_the_workload_is_made_anew_while_the_admission_is_on_its_way
 
 async def test_row_7_the_new_workload_is_ended_before_the_old_ones_admission_arrives(case: Case) -> None:
     await case.gang.submit(timeout="4s")
-    old = await case.gang.workload()
+    old = await eventually(case.gang.workload)
     path = api.WORKLOADS.path(case.queues.namespace, old["metadata"]["name"])
     await case.arena.cluster.admin.request("DELETE", path)
     await case.gang.committed()

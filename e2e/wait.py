@@ -12,16 +12,20 @@ T = TypeVar("T")
 #: Seconds. Generous: a wait that succeeds costs nothing of it.
 TIMEOUT: Final = 30.0
 POLL: Final = 0.05
+#: Each look costs the API server, which everybody waits for: whoever waits for long looks less often, down to this.
+LONGEST: Final = 0.25
+LONGER: Final = 1.1
 
 
 async def eventually(
-    check: Callable[[], Awaitable[T]], timeout: float = TIMEOUT, *, what: str = "", poll: float = POLL
+    check: Callable[[], Awaitable[T]], timeout: float = TIMEOUT, *, what: str = "", poll: float | None = None
 ) -> T:
     """Call ``check`` until it neither raises AssertionError nor returns None or False; returns what it returned.
 
     An object that does not exist (yet) counts as not yet, too. Raises AssertionError with the last reason after
-    ``timeout`` seconds.
+    ``timeout`` seconds. ``poll``: how often to look, seconds; else often at first, and ever less.
     """
+    pause = POLL if poll is None else poll
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -38,4 +42,6 @@ async def eventually(
             reason = f"the check gave {found}"
         if time.monotonic() >= deadline:
             raise AssertionError(f"{what or 'not'} within {timeout:g} s: {reason}")
-        await asyncio.sleep(poll)
+        await asyncio.sleep(pause)
+        if poll is None:
+            pause = min(LONGEST, pause * LONGER)

@@ -33,7 +33,7 @@ TEST_VALUES: Final[Mapping[str, Any]] = {
     # One controller: most scenarios ask the only one how it does. Those of the election have two.
     "controller": {
         "replicas": 1,
-        "leaderElection": {"leaseDuration": "5s", "renewDeadline": "4s", "retryPeriod": "250ms"},
+        "leaderElection": {"leaseDuration": "5s", "renewDeadline": "4s", "retryPeriod": "500ms"},
         "fenceSettle": "1s",
         "recoveryGrace": "2s",
         "outageAfter": "2s",
@@ -112,6 +112,8 @@ class Muster:
         await self._applier.apply([manifests.namespace(NAMESPACE), *rendered], NAMESPACE)
         names = {_key(document) for document in rendered}
         await self._applier.delete([old for old in self.documents if _key(old) not in names], NAMESPACE)
+        if self.documents:
+            await self.node.reconcile()
         self.documents = rendered
 
     async def uninstall(self) -> None:

@@ -28,7 +28,7 @@ from e2e.controlplane.processes import Process, ProgramFailed
 
 #: How often the node looks at its pods, seconds; how often it reads Deployments and Services.
 TICK: Final = 0.1
-RESYNC: Final = 0.5
+RESYNC: Final = 2.0
 #: A pod that is not ready is probed as often as it is looked at; one that is, by its period but at least this often.
 READY_PERIOD: Final = 1.0
 #: Before the second and every further restart of a pod, seconds. (Kubelet: 10 s, doubling.)
