@@ -1,7 +1,9 @@
 """How many connections are held, who goes when there is no room for another, and who never does."""
 
 import asyncio
+import errno
 import gc
+import socket
 import ssl
 from asyncio.sslproto import SSLProtocol
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -116,3 +118,31 @@ async def test_where_all_are_busy_who_comes_waits(
     busy[1].write(sent[-10:])
     assert (await answered(busy[0]))[1]["response"]["uid"] == "busy"
     await ask(await waiting, "at last")
+
+
+class Full:
+    """A socket of a system that has no room for another connection, the first time."""
+
+    def __init__(self, real: socket.socket) -> None:
+        self._real = real
+        self._asked = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def accept(self) -> Any:
+        self._asked += 1
+        if self._asked == 1:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return self._real.accept()
+
+
+async def test_a_system_without_room_is_asked_again(
+    ready: Webhook, dial: Connect, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    held = ready.server._listener
+    assert held is not None
+    monkeypatch.setattr(listener, "LATER", 0.01)
+    monkeypatch.setattr(held, "_socket", Full(held._socket))  # type: ignore[arg-type]
+    await ask(await dial(True), "asked")
+    assert [record for record in caplog.records if "Too many open files" in record.getMessage()]
