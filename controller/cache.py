@@ -253,11 +253,14 @@ class Cache:
         view = scope.bounded_view(owner.kind, ownerless=True)
         return Owned(view, found) if found is not None and view is not None else None
 
-    def mirrored(self) -> Iterator[OwnerKey]:
-        """Everything that shows a mirror."""
+    def mirrored(self) -> Iterator[OwnerKey | None]:
+        """Everything that shows a mirror, as it is when its turn comes; None for what shows none: a step an object."""
         for kind, reflector in self.owners.items():
-            for key, obj in reflector.objects.items():
-                if kind != POD_GROUP and obj.annotation(api.ADMISSION_OUTCOME_OF) is not None:
+            for key in tuple(reflector.objects) if kind != POD_GROUP else ():
+                obj = reflector.objects.get(key)
+                if obj is None or obj.annotation(api.ADMISSION_OUTCOME_OF) is None:
+                    yield None
+                else:
                     yield self._pod_key(obj) if kind == _POD else OwnerKey(kind, key)
 
     def workloads_of(self, owner: OwnerKey) -> Iterator[Workload]:

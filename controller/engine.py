@@ -4,6 +4,7 @@ Every replica follows, so that whoever is elected knows everything already; only
 """
 
 import asyncio
+import gc
 import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -160,6 +161,8 @@ class Engine:
             for reflector in reflectors:
                 await reflector.wait_synced()
             await self.cache.wait_answered()
+            # What is kept of all that is here to stay; no cycle is among it for Python's collector to find.
+            gc.freeze()
             log.info("synced", extra={"workloads": len(self.cache.workloads.objects)})
             tasks.create_task(self.election.run(self._lead), name="election")
 
@@ -199,8 +202,9 @@ class Engine:
     def _first_pass(self) -> Iterator[None]:
         """Everything is looked at once: recovery, and what has changed while somebody else led."""
         yield from self._earliest_first(tuple(self.cache.workloads.objects))
-        for owner in tuple(self.cache.mirrored()):
-            self._queue.add(owner)
+        for owner in self.cache.mirrored():
+            if owner is not None:
+                self._queue.add(owner)
             yield
 
     def _leading(self) -> bool:

@@ -57,7 +57,7 @@ class Feed(Client):
         #: As bytes: documents would be walked through by Python's collector, and that would count as the asker's.
         self._written: dict[str, bytes] = {}
         self._watches: dict[str, asyncio.Queue[bytes]] = {}
-        now = self.time.now()
+        now = self._began = self.time.now() // SECOND * SECOND
         #: By plural, and by whether the deadline has passed.
         self._templates = {
             (resource.plural, passed): _template(resource, now - HOUR if passed else now + 10 * HOUR)
@@ -88,6 +88,14 @@ class Feed(Client):
             for number in numbers:
                 path = api.WORKLOADS.path(f"team-{number % NAMESPACES:02}", f"job-train-{number:06}-00000")
                 self._write(path, {"metadata": {"annotations": {"example.com/touched": str(self._version)}}}, "kueue")
+
+    def ask(self, number: int, seconds: float) -> None:
+        """Somebody asks that a job waits only so much longer."""
+        with self._aside():
+            waited = self.time.now() - self._began
+            path = api.JOBS.path(f"team-{number % NAMESPACES:02}", f"train-{number:06}")
+            timeout = {api.ADMISSION_TIMEOUT: f"{waited + int(seconds * SECOND)}ms"}
+            self._write(path, {"metadata": {"annotations": timeout}}, "kubectl-annotate")
 
     # --- requests -----------------------------------------------------------------------------------------------
 
