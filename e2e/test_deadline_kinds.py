@@ -5,7 +5,7 @@ what carries them: a job, a bare pod, every pod of a group.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -15,12 +15,12 @@ import pytest_asyncio
 from classifier import api, scope
 from classifier.cluster.client import MERGE_PATCH
 from classifier.instant import MINUTE, parse_instant
-from e2e import kinds, view
-from e2e.builders import Document, Queues
+from e2e import builders, kinds, view
+from e2e.builders import GPU, Document, Queues
 from e2e.conftest import Invariants
-from e2e.controlplane.chart import Muster
+from e2e.controlplane.chart import CONTROLLER, Muster
 from e2e.controlplane.cluster import Cluster
-from e2e.gangs import TOO_MUCH
+from e2e.gangs import TOO_MUCH, Gang
 from e2e.kinds import Kind
 from e2e.wait import eventually
 
@@ -220,6 +220,138 @@ async def test_every_bounded_kind_is_ended_told_and_waits_anew_when_reactivated_
     for workload in rest:
         assert workload["spec"].get("active") is not False
         assert not view.annotations(workload).keys() & OURS, workload["metadata"]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def opted_in(muster_of_every_kind: Muster) -> AsyncIterator[None]:
+    """Workloads that people made are bounded, too."""
+    await muster_of_every_kind.apply({"admission": {"ownerlessWorkloads": True}})
+    await muster_of_every_kind.node.reconcile()
+    await muster_of_every_kind.node.wait_ready(CONTROLLER)
+    yield
+    await muster_of_every_kind.apply({"admission": {"ownerlessWorkloads": False}})
+    await muster_of_every_kind.node.reconcile()
+    await muster_of_every_kind.node.wait_ready(CONTROLLER)
+
+
+@pytest.mark.timeout(300)
+async def test_a_workload_that_a_person_made_is_bounded_where_that_was_asked_for(
+    cluster: Cluster, opted_in: None, queues: Queues
+) -> None:
+    """It carries its own ledger and mirror. An administrator reactivates it, and it waits anew."""
+    await make(cluster, api.WORKLOADS, by_hand("by-hand", queues))
+
+    async def workload() -> Document:
+        return await view.read(cluster.admin, api.WORKLOADS, queues.namespace, "by-hand")
+
+    async def ended() -> Document:
+        found = await workload()
+        assert found["spec"].get("active") is False, view.annotations(found)
+        assert view.annotations(found).get(api.ADMISSION_OUTCOME_OF) == f"{found['metadata']['uid']}/1"
+        return found
+
+    said = view.annotations(await eventually(ended, PATIENCE))
+    assert parse_instant(said[api.COMMITTED].split(" ")[0]) >= parse_instant(said[api.ADMISSION_DEADLINE])
+    assert len(await view.timeout_events(cluster.admin, queues.namespace, "by-hand")) == 1
+    body = {"metadata": {"annotations": {api.ADMISSION_TIMEOUT: "1h"}}, "spec": {"active": True}}
+    path = api.WORKLOADS.path(queues.namespace, "by-hand")
+    await cluster.admin.request("PATCH", path, body=body, content_type=MERGE_PATCH)
+
+    async def waits_anew() -> bool:
+        said = view.annotations(await workload())
+        assert not said.keys() & {api.COMMITTED, *api.MIRROR_KEYS}, said
+        assert msgspec.json.decode(said[api.ADMISSION_CLOCK])["attempt"] == 2
+        assert parse_instant(said[api.ADMISSION_DEADLINE]) > cluster.admin.time.now() + 30 * MINUTE
+        return True
+
+    await eventually(waits_anew, PATIENCE)
+
+
+@pytest.mark.timeout(300)
+async def test_a_prebuilt_workload_is_bounded_and_its_job_never_deleted(
+    cluster: Cluster, muster_of_every_kind: Muster, queues: Queues
+) -> None:
+    """Beside a job like it whose Workload Kueue made, which is gone by then."""
+    ttl = {"metadata": {"annotations": {api.TTL_AFTER_TIMEOUT: "2s"}}}
+    path = api.LOCAL_QUEUES.path(queues.namespace, queues.local_queue)
+    await cluster.admin.request("PATCH", path, body=ttl, content_type=MERGE_PATCH)
+    asked = {api.ADMISSION_TIMEOUT: "2s"}
+    prebuilt = builders.job(
+        "prebuilt", queues, requests=TOO_MUCH, annotations=asked, labels={api.PREBUILT_WORKLOAD: "made-before"}
+    )
+    job = await make(cluster, api.JOBS, prebuilt)
+    pod_set = {
+        "name": "main",
+        "count": job["spec"]["parallelism"],
+        "template": {"spec": job["spec"]["template"]["spec"]},
+    }
+    workload = by_hand("made-before", queues)
+    workload["metadata"].pop("annotations")
+    workload["spec"]["podSets"] = [pod_set]
+    await make(cluster, api.WORKLOADS, workload)
+    usual = Gang(cluster, queues, "usual")
+    await usual.submit(timeout="2s")
+
+    async def kept() -> Document:
+        found = await view.read(cluster.admin, api.JOBS, queues.namespace, "prebuilt")
+        said = view.annotations(found)
+        assert said.get(api.ADMISSION_OUTCOME) == api.OUTCOME_TIMED_OUT, said
+        assert "prebuilt" in said[api.ADMISSION_MESSAGE], said
+        return found
+
+    await eventually(kept, PATIENCE)
+
+    async def deleted() -> bool:
+        jobs = await view.every(cluster.admin, api.JOBS, queues.namespace)
+        return [job["metadata"]["name"] for job in jobs] == ["prebuilt"]
+
+    await eventually(deleted, PATIENCE, what="the usual one is deleted")
+    said = view.annotations(await kept())
+    assert api.DELETE_AFTER not in said
+    found = await view.read(cluster.admin, api.WORKLOADS, queues.namespace, "made-before")
+    assert found["spec"]["active"] is False
+    assert not view.annotations(found).keys() & {api.CLEANUP_COMMITTED}
+
+
+@pytest.mark.timeout(300)
+async def test_a_scale_up_of_a_job_that_runs_is_only_reported(
+    cluster: Cluster, muster_of_every_kind: Muster, queues: Queues
+) -> None:
+    """Kueue makes a second Workload for it (a slice), and yet another if that is ended: it would go round for ever."""
+    elastic = {api.ELASTIC_JOB: "true", api.ADMISSION_TIMEOUT: "2s"}
+    grows = builders.job("grows", queues, requests={GPU: 400}, annotations=elastic, ends="Never")
+    await cluster.applier.apply([grows])
+
+    async def of_it() -> list[Document]:
+        found = await view.every(cluster.admin, api.WORKLOADS, queues.namespace)
+        return [each for each in found if each["metadata"]["name"].startswith("job-grows")]
+
+    async def runs() -> bool:
+        return [view.is_true(workload, api.ADMITTED) for workload in await of_it()] == [True]
+
+    await eventually(runs, PATIENCE, what="admitted")
+    path = api.JOBS.path(queues.namespace, "grows")
+    more = {"spec": {"parallelism": 3, "completions": 3}}
+    await cluster.admin.request("PATCH", path, body=more, content_type=MERGE_PATCH)
+
+    async def slices() -> list[Document]:
+        found = [each for each in await of_it() if api.SLICE_REPLACEMENT_FOR in view.annotations(each)]
+        assert len(found) == 1, [view.annotations(each) for each in await of_it()]
+        return found
+
+    (before,) = await eventually(slices, PATIENCE)
+    # What is bounded beside it is ended meanwhile.
+    usual = Gang(cluster, queues, "usual")
+    await usual.submit(timeout="4s")
+    await usual.mirrored()
+    (after,) = await slices()
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["spec"].get("active") is not False
+    assert not view.is_true(after, api.QUOTA_RESERVED)
+    assert not view.annotations(after).keys() & OURS
+    job = await view.read(cluster.admin, api.JOBS, queues.namespace, "grows")
+    assert job["spec"]["suspend"] is False
+    assert not view.annotations(job).keys() & set(api.MIRROR_KEYS)
 
 
 @pytest.mark.timeout(300)

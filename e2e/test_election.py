@@ -16,6 +16,7 @@ import pytest
 import pytest_asyncio
 
 from classifier import api
+from classifier.cluster.client import MERGE_PATCH
 from classifier.instant import SECOND, parse_instant
 from e2e import view
 from e2e.audit import AuditLog, succeeded
@@ -50,6 +51,11 @@ class Replica:
     async def relists(self) -> dict[str, float]:
         found = await view.metrics(self.pod)
         return {name: value for name, value in found.items() if name.startswith("muster_reflector_relists")}
+
+    def cut_off(self) -> None:
+        """No request of its arrives, and no watch goes on, until its proxy forgets that."""
+        self.proxy.when(None, "", times=None).reset()
+        self.proxy.break_streams()
 
     def mark(self) -> None:
         self.since = len(self.proxy.requests)
@@ -228,6 +234,49 @@ async def test_the_next_leader_gives_the_grace_after_an_outage_that_it_has_not_s
     assert len(await view.timeout_events(cluster.admin, queues.namespace, gang.name)) == 1
     leader.pod.restart = True
     await pair.now()
+
+
+async def test_a_replica_that_is_cut_off_writes_nothing_while_the_other_leads_on(
+    cluster: Cluster, pair: Pair, queues: Queues, audit: AuditLog
+) -> None:
+    """First the leader is, then, when it follows again, the one that only follows: its copies are old all the while."""
+    leader, other = await pair.now()
+    kept, cut, late = (Gang(cluster, queues, name) for name in ("kept", "cut", "late"))
+    await kept.submit(timeout="1h")
+    await cut.submit(timeout="6s")
+    await cut.announced()
+    leader.cut_off()
+    await cut.committed()
+    await told_once(cluster, audit, cut)
+    assert await other.leads()
+    assert not await leader.leads()
+    # A deadline that it knows otherwise: it is back when that has passed.
+    path = api.JOBS.path(queues.namespace, kept.name)
+    soon = {"metadata": {"annotations": {api.ADMISSION_TIMEOUT: "2s"}}}
+    await cluster.admin.request("PATCH", path, body=soon, content_type=MERGE_PATCH)
+    await kept.committed()
+    leader.mark()
+    leader.proxy.forget()
+
+    async def follows() -> bool:
+        looks = [e for e in leader.requests() if e.method == "GET" and LEASES in e.path and e.status == 200]
+        watches = [e for e in leader.requests() if "/workloads" in e.path and e.query.get("watch") and e.status == 200]
+        return len(looks) > 3 and len(watches) > 0
+
+    await eventually(follows, 60, what="the old leader follows")
+    assert leader.wrote() == []
+    # Now it follows and is cut off again: that is nothing to the one that leads.
+    leader.cut_off()
+    await late.submit(timeout="3s")
+    await late.committed()
+    assert await other.leads()
+    leader.mark()
+    leader.proxy.forget()
+    await eventually(follows, 60, what="the other follows again")
+    assert leader.wrote() == []
+    for gang in (kept, late):
+        await gang.mirrored()
+        assert len(await view.timeout_events(cluster.admin, queues.namespace, gang.name)) == 1
 
 
 async def test_a_leader_that_is_asked_to_end_hands_over_at_once(

@@ -4,7 +4,7 @@ Nothing may be ended early or twice, nothing that was due may be forgotten.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
 
 import aiohttp
@@ -26,6 +26,9 @@ from e2e.wait import eventually
 
 #: Gangs of each scenario.
 COUNT: Final = 4
+#: Their timeouts where the outage takes long; the tests' grace after it, ms (e2e/controlplane/chart.py).
+OVER_THE_OUTAGE: Final = ("6s", "14s", "22s", "30s")
+GRACE: Final = 2 * SECOND
 #: Seconds until everything is as it should be again.
 PATIENCE: Final = 60.0
 
@@ -46,6 +49,12 @@ async def gangs(arena: Arena, queues: Queues) -> AsyncIterator[list[Gang]]:
     yield [Gang(arena.cluster, queues, f"train-{number}") for number in range(COUNT)]
     arena.proxy.forget()
     await arena.muster.node.wait_ready(CONTROLLER)
+
+
+async def submitted(gangs: list[Gang], timeouts: Sequence[str]) -> list[Gang]:
+    for gang, timeout in zip(gangs, timeouts, strict=True):
+        await gang.submit(timeout=timeout)
+    return gangs
 
 
 async def announced(gangs: list[Gang], timeout: str, **submission: object) -> int:
@@ -135,6 +144,24 @@ async def test_the_api_server_is_restarted_over_the_deadline(arena: Arena, gangs
     await _restart(arena.cluster)
     await passed(arena.cluster, deadline)
     await each_ended_once(arena.cluster, gangs)
+
+
+async def test_an_outage_in_which_deadlines_pass_is_followed_by_the_grace(arena: Arena, gangs: list[Gang]) -> None:
+    """To these values it is as long as an hour is to the chart's, which ``test_outage_hour.py`` plays."""
+    deadlines = [parse_instant(await each.announced()) for each in await submitted(gangs, OVER_THE_OUTAGE)]
+    everybody = arena.proxy.when(None, "", times=None, watch=False).answer(503)
+    arena.proxy.break_streams()
+    for deadline in deadlines:
+        await passed(arena.cluster, deadline)
+        assert all([(await gang.workload())["spec"].get("active", True) for gang in gangs])
+    back = arena.cluster.admin.time.now()
+    everybody.stop()
+    arena.proxy.break_streams()
+    await each_ended_once(arena.cluster, gangs)
+    for gang in gangs:
+        marker = view.annotations(await gang.workload())[api.COMMITTED].split(" ")[0]
+        # The controller's idea of the time is up to a second behind: Date has whole seconds.
+        assert parse_instant(marker) >= back + GRACE - SECOND
 
 
 async def test_the_history_is_compacted_while_the_watch_is_broken(arena: Arena, gangs: list[Gang]) -> None:
