@@ -84,7 +84,8 @@ def decided(world: World, state: Server, me: Controller, behind: int = 0) -> Ite
     elif kind == "WriteOwner":
         if owner != CURRENT:
             return
-        broken = laws.announced(world, state, plan)
+        copy = world.workloads.values[state.workload if workload == CURRENT else workload]
+        broken = laws.announced(world, state, plan, copy)
         if plan.unmirror:
             doing = doing._replace(kind="LookBeforeUnmirror")
     elif kind == "Delete":

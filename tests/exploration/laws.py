@@ -56,17 +56,20 @@ def committed(world: World, state: Server, doing: Doing) -> str | None:
     return None
 
 
-def announced(world: World, state: Server, plan: Plan) -> str | None:
-    """A deadline on the job is never earlier than the one before it in this attempt, or it leaves the notice."""
+def announced(world: World, state: Server, plan: Plan, copy: Content | None) -> str | None:
+    """A deadline on the job is never earlier than the one before it in this attempt, or it leaves the notice.
+
+    ``copy`` is the Workload as it was decided on, which may be gone by now.
+    """
     deadline = instant_or_none(dict(plan.patch).get(api.ADMISSION_DEADLINE))
     job, notice = world.job(state), world.setting.settings.notice
     if deadline is None or job is None or notice is None:
         return None
-    content = world.content(state)
     before = instant_or_none(note(job.notes, api.ADMISSION_DEADLINE))
-    if before is None and content is not None:
-        # One that the Workload still shows has been announced, too.
-        before = instant_or_none(note(content.notes, api.ADMISSION_DEADLINE))
+    for content in (world.content(state), copy):
+        if before is None and content is not None:
+            # One that the Workload still shows, or showed until somebody deleted it, has been announced, too.
+            before = instant_or_none(note(content.notes, api.ADMISSION_DEADLINE))
     known, told = ledger_of(job), dict(plan.patch).get(api.ADMISSION_CLOCK)
     after = ledger_of(job._replace(notes=((api.ADMISSION_CLOCK, told),))) if told else known
     same = known is not None and after is not None and known.attempt == after.attempt
