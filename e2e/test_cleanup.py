@@ -13,7 +13,7 @@ from classifier.cluster.client import MERGE_PATCH, ApiError
 from classifier.instant import SECOND, parse_instant
 from e2e import kinds, view
 from e2e.builders import Queues
-from e2e.chaos import ChaosProxy
+from e2e.chaos import ChaosProxy, Exchange, Rule
 from e2e.conftest import Invariants
 from e2e.controlplane.chart import CONTROLLER, Muster
 from e2e.controlplane.cluster import Cluster
@@ -79,10 +79,18 @@ async def gone(cluster: Cluster, resource: api.Resource, namespace: str, name: s
     await eventually(absent, what=f"{resource.kind} {name} is gone")
 
 
-def deletions(proxy: ChaosProxy, gang: Gang) -> list[int | None]:
-    """What the API server answered to the controller's deletions of a job."""
+def deletions(proxy: ChaosProxy, gang: Gang) -> list[Exchange]:
+    """The controller's deletions of a job."""
     path = api.JOBS.path(gang.queues.namespace, gang.name)
-    return [e.status for e in proxy.requests if e.method == "DELETE" and e.path == path]
+    return [e for e in proxy.requests if e.method == "DELETE" and e.path == path]
+
+
+async def submitted_and_held(proxy: ChaosProxy, gang: Gang) -> Rule:
+    """When this returns the controller's deletion is on its way."""
+    rule = proxy.when("DELETE", r"/jobs/").hold()
+    await gang.submit()
+    await rule.caught()
+    return rule
 
 
 async def test_every_kind_goes_with_its_workload_when_its_time_has_come(
@@ -138,9 +146,7 @@ async def test_killed_between_the_two_steps_the_next_life_completes_it(
 ) -> None:
     """The deletion that was on its way arrives late, at a job that somebody has touched meanwhile: it conflicts."""
     gang = Gang(cluster, policy)
-    rule = proxy.when("DELETE", r"/jobs/").hold()
-    await gang.submit()
-    await rule.caught()
+    rule = await submitted_and_held(proxy, gang)
     assert api.CLEANUP_COMMITTED in view.annotations(await gang.workload())
     for controller in muster_of_every_kind.controllers:
         await controller.kill(signal.SIGKILL)
@@ -156,9 +162,7 @@ async def test_a_job_that_somebody_touched_since_is_looked_at_again_before_it_go
     cluster: Cluster, muster_of_every_kind: Muster, proxy: ChaosProxy, policy: Queues
 ) -> None:
     gang = Gang(cluster, policy)
-    rule = proxy.when("DELETE", r"/jobs/").hold()
-    await gang.submit()
-    await rule.caught()
+    rule = await submitted_and_held(proxy, gang)
     path = api.JOBS.path(policy.namespace, gang.name)
     body = {"metadata": {"annotations": {TRACKING: "app:batch/Job:team/train"}}}
     await cluster.admin.request("PATCH", path, body=body, content_type=MERGE_PATCH)
@@ -173,16 +177,14 @@ async def test_a_job_that_somebody_touched_since_is_looked_at_again_before_it_go
         return True
 
     await eventually(kept)
-    assert 409 in deletions(proxy, gang)
+    assert 409 in {each.status for each in deletions(proxy, gang)}
 
 
 async def test_a_new_job_of_the_same_name_is_another_job(
     cluster: Cluster, muster_of_every_kind: Muster, proxy: ChaosProxy, policy: Queues
 ) -> None:
     gang = Gang(cluster, policy)
-    rule = proxy.when("DELETE", r"/jobs/").hold()
-    await gang.submit()
-    await rule.caught()
+    rule = await submitted_and_held(proxy, gang)
     path = api.JOBS.path(policy.namespace, gang.name)
     await cluster.admin.request("DELETE", path, params={"propagationPolicy": "Background"})
     await gone(cluster, api.JOBS, policy.namespace, gang.name)
@@ -190,11 +192,11 @@ async def test_a_new_job_of_the_same_name_is_another_job(
     rule.release()
 
     async def arrived() -> bool:
-        return all(e.forwarded for e in proxy.requests if e.method == "DELETE" and e.path == path)
+        return all(each.forwarded for each in deletions(proxy, gang))
 
     await eventually(arrived)
     # None: who asked did not wait for the answer.
-    assert set(deletions(proxy, gang)) <= {409, None}
+    assert {each.status for each in deletions(proxy, gang)} <= {409, None}
     assert (await gang.job())["metadata"]["uid"] == made["metadata"]["uid"]
 
 
@@ -227,9 +229,7 @@ async def test_nobody_reactivates_what_is_about_to_go(
 ) -> None:
     """Not even an administrator: the chart's policy says what to do instead."""
     gang = Gang(cluster, policy)
-    rule = proxy.when("DELETE", r"/jobs/").hold()
-    await gang.submit()
-    await rule.caught()
+    rule = await submitted_and_held(proxy, gang)
     with pytest.raises(ApiError) as refused:
         await gang.patch_workload({"spec": {"active": True}})
     assert refused.value.status == 403
