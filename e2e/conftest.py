@@ -42,8 +42,8 @@ KEPT_RUNS: Final = 5
 SHOWN: Final = ("muster-controller", "muster-webhook", "kueue")
 #: Building, once per machine, is part of the first test's setup.
 FIRST_START: Final = 1800
-#: The second cluster's fixtures, in the order in which they are wanted.
-LAST: Final = ("every_kind", "muster_of_every_kind")
+#: The second cluster's fixtures, in the order in which they are wanted; after the last it is of no use to others.
+LAST: Final = ("every_kind", "muster_of_every_kind", "unanswered")
 #: By file, the cluster it stands on; a file that is not here starts its own. Checked at collection.
 GROUNDS: Final = {
     **dict.fromkeys(
@@ -79,6 +79,7 @@ GROUNDS: Final = {
             "test_deadline_kinds",
             "test_evidence",
             "test_kinds",
+            "test_match_conditions",
             "test_protection",
             "test_trainjob_life",
             "test_webhook_kinds",

@@ -5,7 +5,7 @@ unreviewed. So no object may make one fail, however odd, and what is none of our
 """
 
 import copy
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -15,7 +15,8 @@ from classifier import api
 from classifier.cluster.client import JSON, ApiError, Client
 from e2e import builders, kinds, view
 from e2e.builders import QUEUE_LABEL, Document, Queues
-from e2e.conftest import further_cluster
+from e2e.controlplane.chart import CONTROLLER, WEBHOOK, Muster
+from e2e.controlplane.cluster import Cluster
 from tests.chart.render import of_kind, render
 
 QUEUES: Final = Queues("conditions", "queue", "conditions", "conditions")
@@ -57,25 +58,32 @@ FORMS: Final = ("job", "rayjob", "appwrapper", "pytorchjob", "leaderworkerset", 
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
-    """The administrator's connection to a cluster where one object of every kind waits. Kueue's webhooks are gone:
-    they would refuse what is odd before ours are asked about."""
-    async with further_cluster(request, "conditions", kinds=True) as cluster:
-        for resource in (api.MUTATING_WEBHOOKS, api.VALIDATING_WEBHOOKS):
-            for found in await view.every(cluster.admin, resource):
-                await cluster.admin.request("DELETE", resource.path(name=found["metadata"]["name"]))
-        await cluster.applier.apply([builders.namespace(QUEUES.namespace)])
-        for kind in ALL:
-            resource, obj = made(kind, "waits")
-            obj["metadata"]["annotations"][api.ADMISSION_CLOCK] = "kept"
-            await cluster.admin.request("POST", resource.path(QUEUES.namespace), body=obj)
-        rendered = render({"protection": {"administrators": {"groups": []}}})
-        configurations = [each for kind in CONFIGURATIONS for each in of_kind(rendered, kind)]
-        for each in configurations:
-            for entry in each["webhooks"]:
-                entry |= {"clientConfig": {"url": "https://127.0.0.1:1/"}, "failurePolicy": "Fail"}
-        await cluster.applier.apply(configurations)
-        yield cluster.admin
+async def unanswered(every_kind: Cluster, muster_of_every_kind: Muster) -> Cluster:
+    """One object of every kind waits, and nobody answers. Muster and Kueue's webhooks, which would refuse what is odd
+    before ours are asked about, are gone for good: no other scenario comes after these."""
+    for name in (WEBHOOK, CONTROLLER):
+        await muster_of_every_kind.node.scale(name, 0)
+    for resource in (api.MUTATING_WEBHOOKS, api.VALIDATING_WEBHOOKS, api.ADMISSION_POLICY_BINDINGS):
+        for found in await view.every(every_kind.admin, resource):
+            await every_kind.admin.request("DELETE", resource.path(name=found["metadata"]["name"]))
+    await every_kind.applier.apply([builders.namespace(QUEUES.namespace)])
+    for kind in ALL:
+        resource, obj = made(kind, "waits")
+        obj["metadata"]["annotations"][api.ADMISSION_CLOCK] = "kept"
+        await every_kind.admin.request("POST", resource.path(QUEUES.namespace), body=obj)
+    rendered = render({"protection": {"administrators": {"groups": []}}})
+    configurations = [each for kind in CONFIGURATIONS for each in of_kind(rendered, kind)]
+    for each in configurations:
+        for entry in each["webhooks"]:
+            entry |= {"clientConfig": {"url": "https://127.0.0.1:1/"}, "failurePolicy": "Fail"}
+    await every_kind.applier.apply(configurations)
+    return every_kind
+
+
+@pytest.fixture(scope="module")
+def client(unanswered: Cluster) -> Client:
+    """The administrator's connection."""
+    return unanswered.admin
 
 
 async def answer(client: Client, method: str, path: str, body: Document) -> str:
