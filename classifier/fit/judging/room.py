@@ -19,10 +19,11 @@ class Limit(msgspec.Struct, frozen=True, gc=False):
     source: str
 
 
-class Room(msgspec.Struct, frozen=True, eq=False):
+class Room(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One pool seen by one podset. Pods per node: ``most`` surely not more (None: no bound is known), ``usable`` may be
     promised. ``why`` says what is not known. ``foreign``: it does not match for a flavor's labels, whatever the podset
-    asks for. ``capacity``: pods the whole pool takes at most; None: unbounded."""
+    asks for. ``capacity``: pods the whole pool takes at most; None: unbounded. There are thousands, and no cycle leads
+    through any: the collector need not look at them."""
 
     pool: Pool
     match: Match
