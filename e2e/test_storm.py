@@ -1,8 +1,8 @@
-"""300 Jobs into a free queue of the real Kueue, with deadlines that fall while its scheduler admits.
+"""A hundred Jobs into a free queue of the real Kueue, with deadlines that fall while its scheduler admits.
 
-Which of the two wins is decided 300 times by the API server alone; each outcome must be whole. What must never happen
-is read from the audit log after the test (``e2e/invariants.py``): no Workload inactive, marked and newly admitted, no
-pod of a gang whose wait was ended.
+Which of the two wins is decided a hundred times by the API server alone; each outcome must be whole. What must never
+happen is read from the audit log after the test (``e2e/invariants.py``): no Workload inactive, marked and newly
+admitted, no pod of a gang whose wait was ended.
 """
 
 import asyncio
@@ -29,10 +29,10 @@ from e2e.controlplane.node import Override
 from e2e.gangs import Gang, add_nodes, remove_nodes
 from e2e.wait import eventually
 
-COUNT = 300
-LEAST = 30
-PILOT = 30
-#: How far deadlines lie apart besides what Kueue's pace adds, ms. It sends 300 admissions within a second.
+COUNT = 100
+LEAST = 10
+PILOT = 10
+#: How far deadlines lie apart besides what Kueue's pace adds, ms. It sends hundreds of admissions a second.
 SPREAD = SECOND
 #: Requests of ours in flight.
 HANDS = 24
@@ -133,7 +133,7 @@ async def line_up(cluster: Cluster, crowd: Crowd, jobs: Iterable[Document], coun
 @pytest_asyncio.fixture(loop_scope="session")
 async def room(cluster: Cluster, queues: Queues) -> AsyncIterator[Queues]:
     """Nodes for all of them at once."""
-    await add_nodes(cluster, queues, 8, gpus=125)
+    await add_nodes(cluster, queues, 4, gpus=125)
     yield queues
     await remove_nodes(cluster, queues)
 
