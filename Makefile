@@ -32,7 +32,7 @@ lint: $(STAMP) ## ruff, mypy --strict, the layer contracts
 test: lint ## lint, unit tests, then the scenarios on a real control plane
 	@$(BIN)/python -m e2e.controlplane build $(PROGRAMS)
 	$(BIN)/pytest tests -n auto $(PYTEST_ARGS)
-	$(BIN)/pytest e2e -n 2 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/pytest e2e -n 3 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
 
 bench: $(STAMP) ## measure what the design bounds, beside what it is compared with (BENCHES="classification ...")
 	@$(BIN)/python -m tests.bench $(BENCHES)

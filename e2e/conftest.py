@@ -1,7 +1,7 @@
 """One cluster for a whole run, one namespace and one set of queues for each test.
 
-A second one has every kind of job, and the operators that run here; in a third one Kueue is behind a proxy. Two
-processes (``-n 2 --dist loadscope --no-loadscope-reorder``) share out the clusters, never the tests of one.
+A second one has every kind of job, and the operators that run here; in a third one Kueue is behind a proxy. Three
+processes (``-n 3 --dist loadscope --no-loadscope-reorder``) share out the clusters, never the tests of one.
 
 All async tests and fixtures here share one event loop, the session's: the cluster's connections belong to it. A fixture
 of a scenario therefore says ``@pytest_asyncio.fixture(loop_scope="session")``.
