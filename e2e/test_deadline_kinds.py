@@ -327,9 +327,11 @@ async def test_a_scale_up_of_a_job_that_runs_is_only_reported(
         return [each for each in found if each["metadata"]["name"].startswith("job-grows")]
 
     async def runs() -> bool:
-        return [view.is_true(workload, api.ADMITTED) for workload in await of_it()] == [True]
+        admitted = [view.is_true(workload, api.ADMITTED) for workload in await of_it()] == [True]
+        return admitted and not (await view.read(cluster.admin, api.JOBS, queues.namespace, "grows"))["spec"]["suspend"]
 
-    await eventually(runs, PATIENCE, what="admitted")
+    # Admitted alone is too early: what Kueue had yet to let go would be stopped for its new size.
+    await eventually(runs, PATIENCE, what="admitted and let go")
     path = api.JOBS.path(queues.namespace, "grows")
     more = {"spec": {"parallelism": 3, "completions": 3}}
     await cluster.admin.request("PATCH", path, body=more, content_type=MERGE_PATCH)

@@ -62,9 +62,12 @@ class Hands:
             "ownerReferences": [reference],
         }
         body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": dict(spec)}
-        made: Document = msgspec.json.decode(
-            await self.client.request("POST", resource.path(self.namespace), body=body)
-        )
+
+        async def taken() -> bytes:
+            """Kueue's webhook for pods asks its own copy for their owner, which may not have heard of it yet: 404."""
+            return await self.client.request("POST", resource.path(self.namespace), body=body)
+
+        made: Document = msgspec.json.decode(await eventually(taken, what=f"{resource.kind} {name} is taken"))
         return made
 
     async def pod(
