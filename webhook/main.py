@@ -49,6 +49,7 @@ async def run(settings: Settings) -> int:
         loop.add_signal_handler(number, stopping.set)
     async with await Client.connect(user_agent="muster-webhook") as client:
         metrics = Metrics()
+        metrics.tasks.set_function(lambda: len(asyncio.all_tasks(loop)))
         snapshot = Snapshot(client, settings)
         context = tls.server_context(settings.tls_min_version)
         # The one certificate mode there is; another is another class with the same face.

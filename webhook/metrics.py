@@ -95,6 +95,7 @@ class Metrics:
             ("kind",),
             registry=self.registry,
         )
+        self.tasks = Gauge("muster_event_loop_tasks", "Tasks in the event loop.", registry=self.registry)
         for cause in ERRORS:
             self.errors.labels(cause)
         for cause in SKIPPED:

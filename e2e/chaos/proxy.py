@@ -63,6 +63,7 @@ class ChaosProxy:
                 app, access_log=None, handler_cancellation=True, keepalive_timeout=KEEPALIVE, shutdown_timeout=CLOSING
             )
             await runner.setup()
+            self._runner = runner
             stack.push_async_callback(runner.cleanup)
             stack.push_async_callback(self._passage.finish)
             site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=serving)
@@ -108,6 +109,15 @@ class ChaosProxy:
     def break_streams(self, path: str = "") -> int:
         """Break every open watch whose path contains ``path``; how many there were."""
         return self._passage.break_streams(path)
+
+    def hang_up(self) -> None:
+        """End every connection on which nothing is asked just now: a client takes those it has in turn, and so keeps
+        as many as it once needed."""
+        server = self._runner.server
+        for connection in server.connections if server is not None else ():
+            # aiohttp's own close() leaves the socket of an idle one open, and whatever is asked there unheard.
+            if connection._current_request is None:
+                connection.force_close()
 
     def kubeconfig(self, token: str, *, namespace: str = "default") -> Path:
         """A kubeconfig that reaches the API server through the proxy; gone with it."""

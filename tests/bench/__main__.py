@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tests.bench import Figure, Say, classification, evidence, finding, memory, preflight, reviews, scale
+from tests.bench import Figure, Say, classification, evidence, finding, memory, preflight, reviews, scale, soak
 
 BENCHES: Final[dict[str, Callable[[Say], Iterator[Figure]]]] = {
     "classification": classification.run,
@@ -15,6 +15,7 @@ BENCHES: Final[dict[str, Callable[[Say], Iterator[Figure]]]] = {
     "preflight": preflight.run,
     "reviews": reviews.run,
     "scale": scale.run,
+    "soak": soak.run,
 }
 
 
