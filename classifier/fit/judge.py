@@ -103,7 +103,10 @@ def _judge(
     key = id(told), id(at), *beside[1:]
     known = verdicts.get(key)
     if known is None:
-        known = verdicts[key] = told, beside, _conclude(told, now, beside)
+        verdict = _conclude(told, now, beside)
+        known = verdicts[key] = told, beside, verdict
+        # Its line repeats the gang's words, and there is one for each note that an author can think of.
+        kept.weigh(len(verdict.line) + sum(map(len, notes)) + len(beside.override or ""))
     return known[2]
 
 

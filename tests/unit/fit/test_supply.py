@@ -218,13 +218,26 @@ def test_what_is_kept_of_many_shapes_has_a_bound(monkeypatch: pytest.MonkeyPatch
 
 def test_what_is_kept_of_long_words_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody has looked yet at what the mutating review is asked about: a selector may have megabytes."""
-    monkeypatch.setattr("classifier.fit.supplied.supply._HEAVIEST", 10_000)
+    monkeypatch.setattr("classifier.fit.supplied.supply._HEAVIEST", 20_000)
     world = gpu_world()
     most = 0
     for turn in range(20):
         judge(job().queue("gpu").gpus(1).pod_spec(nodeSelector={"key": f"{turn}" + 3000 * "x"}).done(), world, 0)
         most = max(most, len(world.supply._kept.of(("readings", "gpu-a100"))))
     assert most == 4
+
+
+def test_what_is_kept_of_one_gang_of_long_words_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each note makes another verdict of it, and what an author asks for in vain is a note."""
+    monkeypatch.setattr("classifier.fit.supplied.supply._HEAVIEST", 10_000)
+    world = gpu_world()
+    long = job().queue("gpu").gpus(1).pod_spec(nodeSelector={"agentpool": 3000 * "x"})
+    most = 0
+    for turn in range(20):
+        verdict = judge(long.annotate(api.PREFLIGHT_MODE, f"r{turn}").done(), world, 0)
+        assert len(verdict.line) > 3000
+        most = max(most, len(world.supply._kept.of(("verdicts", "gpu-a100"))))
+    assert most == 3
 
 
 def test_nodes_that_change_leave_nothing_behind_that_is_asked_for_its_age() -> None:
