@@ -80,7 +80,7 @@ class Lanes(Generic[K]):
         if before is not None:
             if before <= lane:
                 return
-            self._counts[before] -= 1
+            self._left(before)
         self._waiting[key] = lane
         self._counts[lane] += 1
         self._lanes[lane].push(self._namespace(key), key)
@@ -92,8 +92,14 @@ class Lanes(Generic[K]):
         self._straight = self._straight + 1 if lane is Lane.DUE else 0
         self._since_later = 0 if lane is Lane.LATER else self._since_later + 1
         del self._waiting[key]
-        self._counts[lane] -= 1
+        self._left(lane)
         return key, lane
+
+    def _left(self, lane: Lane) -> None:
+        self._counts[lane] -= 1
+        if not self._counts[lane]:
+            # What is left there are old entries, and a lane whose turn does not come would keep them.
+            self._lanes[lane] = _Turns()
 
     def _next(self) -> Lane:
         if self._counts[Lane.LATER] and self._since_later >= SELDOM - 1:

@@ -1,5 +1,8 @@
 """Who comes next: due keys first, what can wait last, namespaces in turn, nothing lost and nothing twice."""
 
+import gc
+import weakref
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +77,22 @@ def test_how_many_wait_where() -> None:
     assert [lanes.waits(lane) for lane in Lane] == [1, 1, 1]
     lanes.pop()
     assert [lanes.waits(lane) for lane in Lane] == [0, 1, 1]
+
+
+def test_a_key_that_became_more_urgent_is_kept_nowhere_afterwards() -> None:
+    """Else a lane whose turn does not come holds every key that ever waited there."""
+
+    class Key(str):
+        """Can be referred to weakly."""
+
+    key = Key("a/1")
+    gone = weakref.ref(key)
+    lanes = filled(later=(key,))
+    lanes.push(key)
+    lanes.pop()
+    del key
+    gc.collect()
+    assert gone() is None
 
 
 def test_nothing_waits_after_the_last() -> None:
