@@ -14,6 +14,7 @@ from classifier.clock import shown_deadline
 from classifier.cluster.client import Client
 from classifier.cluster.following import Following
 from classifier.instant import SECOND
+from classifier.ledger import parse_marker
 from classifier.objects import LocalQueue, Workload
 from controller.act import Writer
 from controller.aside import aside
@@ -217,7 +218,10 @@ class Engine:
 
     def _touched(self, key: str) -> None:
         if self._acting:
-            self._queue.add(key)
+            if self._undone(key):
+                self._queue.add_due(key)
+            else:
+                self._queue.add(key)
             self._preflight.touch(key)
             self._unscheduled.touch(key)
 
@@ -248,7 +252,9 @@ class Engine:
             if workload is None:
                 continue  # a list has just taken it out, and tells of it in a moment
             at = shown_deadline(workload)
-            if at is not None and at <= now:
+            if self._undone(key):
+                self._queue.add_due(key)
+            elif at is not None and at <= now:
                 passed.append((at, key))
             else:
                 self._queue.add(key)
@@ -256,6 +262,11 @@ class Engine:
         for _, key in sorted(passed):
             self._queue.add_due(key)
             yield
+
+    def _undone(self, key: str) -> bool:
+        """Whether somebody reactivated it over a decision: what says otherwise is to be gone within seconds."""
+        workload = self.cache.workloads.objects.get(key)
+        return workload is not None and workload.active and parse_marker(workload) is not None
 
     def _workload_changed(self, key: str, old: Workload | None, new: Workload | None) -> None:
         if self._acting:

@@ -53,7 +53,8 @@ Key = str | OwnerKey
 
 
 def namespace_of(key: Key) -> str:
-    return (key.key if isinstance(key, OwnerKey) else key).partition("/")[0]
+    """Whose turn a key takes. An owner has a dead mirror, which is gone soon however many Workloads wait beside it."""
+    return f"{key.key.partition('/')[0]}/" if isinstance(key, OwnerKey) else key.partition("/")[0]
 
 
 class _Outdated(Exception):

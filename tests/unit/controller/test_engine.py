@@ -204,6 +204,37 @@ async def test_a_mirror_whose_workload_is_gone_is_taken_off_at_start(cluster: Cl
         await controller.until(lambda: not set(api.MIRROR_KEYS) & set(cluster.annotations(JOB)))
 
 
+@pytest.mark.parametrize("reactivated", [False, True], ids=["its Workload is gone", "reactivated"])
+async def test_a_dead_mirror_waits_for_no_other_job_of_its_namespace(
+    cluster: Cluster, start: Any, reactivated: bool
+) -> None:
+    others = [f"a-{number}" for number in range(30)]
+    for name in others:
+        builder = job(name).created(now())
+        cluster.put(api.JOBS.path("team", name), builder.raw())
+        cluster.put(api.WORKLOADS.path("team", f"job-{name}-1a2b3"), workload(f"job-{name}-1a2b3").owner(builder).raw())
+    dead = job().annotate(api.ADMISSION_OUTCOME, "TimedOut").annotate(api.ADMISSION_OUTCOME_OF, f"{UID}/1")
+    cluster.put(JOB, dead.annotate(api.ADMISSION_MESSAGE, "gone").raw())
+    if reactivated:
+        marker = clock.format_marker(Marker(now() - MINUTE, 1, UID))
+        cluster.put(WORKLOAD, workload().owner(dead).annotate(api.COMMITTED, marker).raw())
+    async with start("--workers=1") as controller:
+        await controller.until(
+            lambda: (
+                not set(api.MIRROR_KEYS) & set(cluster.annotations(JOB))
+                and api.COMMITTED not in cluster.annotations(WORKLOAD)
+                if reactivated
+                else not cluster.mirrored
+            )
+        )
+        await controller.until(
+            lambda: all(api.ADMISSION_CLOCK in cluster.annotations(api.JOBS.path("team", name)) for name in others)
+        )
+    patched = [call.path for call in cluster.writes if call.method == "PATCH"]
+    last = max(number for number, path in enumerate(patched) if path in (JOB, WORKLOAD))
+    assert last < len(others) // 2, patched
+
+
 async def test_a_live_decision_that_is_not_settled_is_not_told_yet(cluster: Cluster, start: Any) -> None:
     overdue(cluster, workload().condition(api.QUOTA_RESERVED, True))
     async with start() as controller:
