@@ -261,14 +261,14 @@ class Writer:
             owned, lambda part: self._annotate_part(owned.view, part, addressed(annotations, part))
         )
 
-    async def unmirror(self, owned: Owned, live: Collection[str]) -> None:
-        """Take off every mirror that copies none of the live decisions."""
+    async def unmirror(self, owned: Owned, live: Collection[str]) -> bool:
+        """Take off every mirror that copies none of the live decisions. Whether pods of a group are left out now."""
 
         async def take_off(part: Meta) -> None:
             if part.annotation(api.ADMISSION_OUTCOME_OF) not in live:
                 await self._annotate_part(owned.view, part, dead_mirror(part, None))
 
-        await self.members.write(owned, take_off)
+        return await self.members.write(owned, take_off)
 
     async def _annotate_part(self, view: KindView, part: Meta, annotations: Annotations) -> None:
         if annotations:

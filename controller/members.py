@@ -40,6 +40,11 @@ class Members:
         self._left_out = {uid: until for uid, until in self._left_out.items() if until > now}
         return without(owned, self._left_out.keys())
 
+    def left(self, parts: Iterable[Meta]) -> float | None:
+        """Seconds until the first of those that are left out is heard again; None if none is."""
+        waits = [until for part in parts if (until := self._left_out.get(part.uid)) is not None]
+        return max(0.0, min(waits) - self._monotonic()) if waits else None
+
     async def write(self, owned: Owned, write: Callable[[Meta], Awaitable[None]]) -> bool:
         """Write to each carrier; whether some are left out from now on, and all is to be decided again.
 

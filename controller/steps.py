@@ -8,7 +8,7 @@ from classifier import api, clock, scope
 from classifier.clock import Standing
 from classifier.cluster.client import ApiError, Unreachable
 from classifier.instant import SECOND
-from classifier.objects import LocalQueue, Workload
+from classifier.objects import LocalQueue, Meta, PodGroup, Workload
 from classifier.scope import ALONE, BOUNDED, POD_GROUP
 from controller.act import Writer
 from controller.cache import Cache, OwnerKey
@@ -238,8 +238,10 @@ class Steps:
                 owned = Owned(facts.view, facts.owner, facts.members)
                 if unmirror:
                     live = live_decision(facts.workload)
-                    await self._unmirror(key, owned, {mirror_of(live)} if live else set())
-                elif await self._writer.annotate(owned, annotations):
+                    left_out = await self._unmirror(owned, {mirror_of(live)} if live else set())
+                else:
+                    left_out = await self._writer.annotate(owned, annotations)
+                if left_out:
                     # Nothing may have been written that would bring this key back.
                     self._queue.add(key)
             case WriteWorkload(annotations, void):
@@ -322,7 +324,15 @@ class Steps:
         if key in self._figures.overdue and self._lost(facts):
             # Nothing will be said to this Workload when jobs of its kind can be followed again.
             until = self._now() + TRY_AGAIN
+        again = self._heard_again(facts.owner)
+        if again is not None:
+            until = again if until is None else min(until, again)
         self._deadlines.set(key, until)
+
+    def _heard_again(self, owner: Meta) -> int | None:
+        """When a pod of a group that is left out now counts again, and is asked again what it refused."""
+        pause = self._writer.members.left(owner.pods) if isinstance(owner, PodGroup) else None
+        return None if pause is None else self._now() + math.ceil(pause * SECOND)
 
     def _why_not(self, facts: Facts) -> str | None:
         """Why no wait of this kind is ended just now, but for the grace after an outage."""
@@ -355,14 +365,19 @@ class Steps:
                 return  # looked at as what waits, or not ours
         elif scope.why_not_ours(owned.owner):
             return
-        await self._unmirror(key, owned, {mirror_of(m) for w in workloads if (m := live_decision(w))})
+        owned = self._writer.members.heard(owned)
+        await self._unmirror(owned, {mirror_of(m) for w in workloads if (m := live_decision(w))})
+        self._deadlines.set(key, self._heard_again(owned.owner))
 
-    async def _unmirror(self, key: Key, owned: Owned, live: set[str]) -> None:
-        """Take off the mirrors that copy none of these decisions, if the server knows no more of them either."""
+    async def _unmirror(self, owned: Owned, live: set[str]) -> bool:
+        """Take off the mirrors that copy none of these decisions, if the server knows no more of them either.
+
+        Whether pods of a group are left out now.
+        """
         dead = [part.annotation(api.ADMISSION_OUTCOME_OF) for part in owned.carriers if dead_mirror(part, None)]
         if all(of in live for of in dead):
-            return
+            return False
         found = await self._writer.live_decisions(owned)
         if any(of in found and of not in live for of in dead):
             raise _Outdated
-        await self._writer.unmirror(owned, live)
+        return await self._writer.unmirror(owned, live)
