@@ -20,6 +20,7 @@ from classifier.state.kinds.podgroup import group_name
 from controller.groups import Owned, group_of
 from controller.shapes import Shapes
 from controller.trim import trim_owner, trim_pod, trim_workload
+from controller.unseen import later_origin
 
 K = TypeVar("K", bound=Hashable)
 
@@ -89,6 +90,7 @@ class Cache:
         self._by_group: _Index[str] = _Index()
         self._queues_of: _Index[str] = _Index()
         self._on_workload: list[Callable[[str, Workload | None, Workload | None], None]] = []
+        self._on_origin: list[Callable[[str], None]] = []
         self._on_cluster_queue: list[Callable[[str, ClusterQueue | None, ClusterQueue | None], None]] = []
         self._on_profile: list[Callable[[], None]] = []
         self.shapes = Shapes()
@@ -191,6 +193,11 @@ class Cache:
 
     def on_workload(self, call: Callable[[str, Workload | None, Workload | None], None]) -> None:
         self._on_workload.append(call)
+
+    def on_origin(self, call: Callable[[str], None]) -> None:
+        """Called with a Workload's key when its owner's ledger begins, or moves its origin; not of pods: where several
+        carry the ledger, the others may not be written yet."""
+        self._on_origin.append(call)
 
     def on_cluster_queue(self, call: Callable[[str, ClusterQueue | None, ClusterQueue | None], None]) -> None:
         self._on_cluster_queue.append(call)
@@ -300,6 +307,10 @@ class Cache:
     def _owner_change_of(self, kind: GroupKind) -> Callable[[str, Meta | None, Meta | None], None]:
         def changed(key: str, old: Meta | None, new: Meta | None) -> None:
             if old is None or new is None or not tells_the_same(old, new):
+                if old is not None and new is not None and later_origin(old, new):
+                    for workload in tuple(self._by_owner.get(OwnerKey(kind, key), ())):
+                        for call in self._on_origin:
+                            call(workload)
                 self._owner_changed(OwnerKey(kind, key), new)
 
         return changed

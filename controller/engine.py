@@ -140,6 +140,7 @@ class Engine:
         self._reflectors = [*self.cache.needed, self.fence.policies, self.fence.bindings]
         metrics.watch_reflectors([*self._reflectors, *self.cache.optional])
         self.cache.on_workload(self._workload_changed)
+        self.cache.on_origin(self._origin_moved)
         self.following.local_queues.listen(self._queue_changed)
 
     @property
@@ -230,8 +231,11 @@ class Engine:
             self._queue.add(key)
 
     def _queue_changed(self, key: str, old: LocalQueue | None, new: LocalQueue | None) -> None:
-        if self._acting:
-            self._steps.queue_changed(key, old, new)
+        self._steps.queue_changed(key, old, new, leading=self._acting)
+
+    def _origin_moved(self, key: str) -> None:
+        if not self._acting:
+            self._steps.written(key)
 
     def close(self) -> None:
         self._queue.close()

@@ -38,7 +38,7 @@ from controller.outage import Outage
 from controller.queue import WorkQueue
 from controller.remove import Remover
 from controller.supervision import Supervision
-from controller.unseen import GapSource, Unseen, missed
+from controller.unseen import WRITTEN, GapSource, Unseen, missed
 from controller.voids import Voids
 
 log = logging.getLogger(__name__)
@@ -115,12 +115,21 @@ class Steps:
         self._writer.forget(key)
         self._figures.forget(key)
 
-    def queue_changed(self, key: str, old: LocalQueue | None, new: LocalQueue | None) -> None:
-        """A LocalQueue has changed. Should it have stood still meanwhile, that concerns what waits in it."""
+    def queue_changed(self, key: str, old: LocalQueue | None, new: LocalQueue | None, *, leading: bool) -> None:
+        """A LocalQueue has changed. Should it have stood still meanwhile, that concerns what waits in it.
+
+        Who does not lead remembers it for a while, in case it has to finish what whoever leads began to write.
+        """
         queues = self._cache.local_queues
         gap = missed(old, new, self._now() - math.ceil(queues.unfollowed() * SECOND))
         if gap is not None:
+            if not leading:
+                self._unseen.forget_before(gap.until - WRITTEN)
             self._unseen.missed(self._cache.keys_of_queue(key), key, gap)
+
+    def written(self, key: str) -> None:
+        """Whoever leads has moved the begin of this wait."""
+        self._unseen.written(key)
 
     async def handle(self, key: Key) -> None:
         """Decide and act for one key. Every failure is said and retried; only bugs are logged with a traceback."""

@@ -3,15 +3,21 @@
 A LocalQueue that became Active between the last renewal of the Lease before this term and its beginning had stood still
 for all that is known. So had one of which a later copy says that it became Active after the copy before. A Workload's
 wait is told of it once: as long as the ledger is the one that was found then.
+
+Who follows remembers what whoever leads may not have written yet: there may be thousands of ledgers, and it may die.
 """
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from classifier import api
 from classifier.clock import Gap, Ledger
-from classifier.instant import instant_or_none
-from classifier.objects import Condition, LocalQueue
+from classifier.instant import MINUTE, instant_or_none
+from classifier.ledger import parse_ledger
+from classifier.objects import Condition, LocalQueue, Meta
+
+#: A leader has written what became known to it so long ago, milliseconds.
+WRITTEN: Final = 10 * MINUTE
 
 #: The last renewal before this term, and its beginning, both ms by the API server; None while there was none before.
 GapSource = Callable[[], tuple[int, int] | None]
@@ -34,17 +40,43 @@ def missed(old: LocalQueue | None, new: LocalQueue | None, followed: int) -> Gap
     return Gap(since, until) if since < until else None
 
 
+def later_origin(old: Meta, new: Meta) -> bool:
+    """Whether a wait begins later by what its owner says now, or the owner tells of it for the first time."""
+    if old.annotation(api.ADMISSION_CLOCK) == new.annotation(api.ADMISSION_CLOCK):
+        return False
+    was, now = parse_ledger(old), parse_ledger(new)
+    return now is not None and (was is None or now.origin > was.origin)
+
+
 def _active(queue: LocalQueue | None) -> Condition | None:
     return queue.status.condition(api.ACTIVE) if queue is not None and queue.status is not None else None
 
 
 class _Missed(NamedTuple):
-    """``ledger`` is the one found at the first look after it, once there was one."""
+    """``ledger`` is the one found at the first look after it, once there was one.
+
+    ``earlier`` is the begin of one before it, and the ledger that did not have that one yet.
+    """
 
     queue: str
     gap: Gap
     looked: bool = False
     ledger: Ledger | None = None
+    earlier: tuple[int, Ledger] | None = None
+
+    def then(self, gap: Gap) -> "_Missed":
+        """With one that came after it. Those that no ledger has yet are one: in doubt the queue has stood still."""
+        if not self.looked:
+            return self._replace(gap=Gap(min(self.gap.since, gap.since), gap.until))
+        earlier = (self.gap.since, self.ledger) if self.ledger is not None else None
+        return _Missed(self.queue, gap, earlier=earlier)
+
+    def look(self, ledger: Ledger | None) -> "_Missed":
+        """As it is from the first look on."""
+        gap = self.gap
+        if self.earlier is not None and self.earlier[1] == ledger:
+            gap = Gap(min(self.earlier[0], gap.since), gap.until)
+        return _Missed(self.queue, gap, True, ledger)
 
 
 class Unseen:
@@ -62,11 +94,19 @@ class Unseen:
         """These Workloads waited in a queue that had stood still unseen."""
         self._notice_term()
         for key in keys:
-            since, before = gap.since, self._missed.get(key)
-            # Two in a row, of which the first is not in the ledger yet, are one: in doubt it has stood still.
-            if before is not None and before.queue == queue and (before.ledger is not None or not before.looked):
-                since = min(before.gap.since, since)
-            self._missed[key] = _Missed(queue, Gap(since, gap.until))
+            before = self._missed.get(key)
+            if before is not None and before.queue == queue:
+                self._missed[key] = before.then(gap)
+            else:
+                self._missed[key] = _Missed(queue, gap)
+
+    def written(self, key: str) -> None:
+        """Somebody else who leads has taken out of this wait what is known of."""
+        self._missed.pop(key, None)
+
+    def forget_before(self, instant: int) -> None:
+        """Forget what ended so early (ms) that it has been written since."""
+        self._missed = {key: missed for key, missed in self._missed.items() if missed.gap.until >= instant}
 
     def of(self, key: str, ledger: Ledger | None, queue: LocalQueue | None) -> Gap | None:
         """The span that is to be taken out of this wait, if there is one and it was not taken out yet.
@@ -81,7 +121,8 @@ class Unseen:
         if term != self._term:
             self._term = term
             self._first.clear()
-            self._missed.clear()
+            if term is not None:
+                self.forget_before(term[0] - WRITTEN)
         return term
 
     def _before_term(self, key: str, ledger: Ledger | None, queue: LocalQueue | None) -> Gap | None:
@@ -101,7 +142,7 @@ class Unseen:
         if found is None:
             return None
         if not found.looked:
-            found = self._missed[key] = found._replace(looked=True, ledger=ledger)
+            found = self._missed[key] = found.look(ledger)
         if queue is None or queue.key != found.queue or ledger != found.ledger:
             del self._missed[key]
             return None

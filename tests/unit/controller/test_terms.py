@@ -3,12 +3,16 @@
 import asyncio
 from typing import Any
 
+import msgspec
+import pytest
 from aiohttp import web
 
 from classifier import api
-from classifier.instant import format_micro
+from classifier.instant import MINUTE, format_instant, format_micro, parse_instant
+from classifier.ledger import Ledger, format_ledger, parse_ledger
 from tests.apiserver import lists
-from tests.unit.controller.inmemory import Cluster, Controller, committing, now, overdue
+from tests.builders import job, local_queue, workload
+from tests.unit.controller.inmemory import JOB, WORKLOAD, Cluster, Controller, committing, now, overdue
 
 LEASE = api.LEASES.path("muster-system", "muster-controller")
 
@@ -55,6 +59,43 @@ async def test_a_follower_is_ready_and_writes_nothing_until_it_leads_and_then_li
         await controller.until(lambda: cluster.mirrored)
         assert relists(cluster) == before
         assert controller.value("muster_timeouts_total", cluster_queue="gpu-a100") == 1
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["not written", "written"])
+async def test_a_pause_that_ended_under_a_leader_who_died_is_no_wait(
+    cluster: Cluster, start: Any, written: bool
+) -> None:
+    """Its renewal is later than the end of the pause, so by the lease nothing was missed."""
+    queue, key = api.LOCAL_QUEUES.path("team", "gpu"), "team/job-train-1a2b3"
+    origin = now() - 10 * MINUTE
+    ledger = Ledger("uid-of-train", origin)
+    builder = job().created(origin).annotate(api.ADMISSION_CLOCK, format_ledger(ledger))
+    cluster.put(JOB, builder.raw())
+    cluster.put(WORKLOAD, workload().owner(builder).created(origin).raw())
+    taken(cluster)
+    async with start("--retry-period=20ms") as controller:
+        cache = controller.engine.cache
+        await controller.until(lambda: not controller.engine.not_ready and key in cache.workloads.objects)
+        stops, runs = now() - 3 * MINUTE, now() - MINUTE
+        for changed in (local_queue().stopped(stops), local_queue().running(runs)):
+            cluster.put(queue, changed.annotate(api.ADMISSION_TIMEOUT, "30m").raw())
+            version = cluster.objects[queue]["metadata"]["resourceVersion"]
+            await controller.until(
+                lambda v=version: cache.local_queues.objects["team/gpu"].metadata.resource_version == v
+            )
+        moved = Ledger("uid-of-train", parse_instant(format_instant(origin + runs - stops)))
+        if written:
+            said = {api.ADMISSION_CLOCK: format_ledger(moved)}
+            cluster.edit(JOB, lambda obj: obj["metadata"]["annotations"].update(said))
+            jobs = cache.owners[("batch", "Job")].objects
+            await controller.until(lambda: parse_ledger(jobs["team/train"]) == moved)
+        taken(cluster)
+        renewals = len(cluster.calls) + 20
+        await controller.until(lambda: len(cluster.calls) > renewals)
+        given_up(cluster)
+        await controller.until(lambda: api.ADMISSION_DEADLINE in cluster.annotations(WORKLOAD))
+    found = msgspec.json.decode(cluster.annotations(JOB)[api.ADMISSION_CLOCK])
+    assert found == msgspec.json.decode(format_ledger(moved))
 
 
 async def test_who_leads_no_more_shows_no_figures_of_what_it_led(cluster: Cluster, start: Any) -> None:

@@ -2,11 +2,13 @@
 
 import pytest
 
+from classifier import api
 from classifier.clock import Gap, Ledger
 from classifier.instant import MINUTE
+from classifier.ledger import format_ledger
 from classifier.objects import LocalQueue
-from controller.unseen import Unseen, missed
-from tests.builders import T0, local_queue
+from controller.unseen import Unseen, later_origin, missed
+from tests.builders import T0, job, local_queue
 
 KEY = "team/job-train-1a2b3"
 #: The last renewal before the term, and its beginning.
@@ -133,11 +135,54 @@ def test_one_before_the_term_and_one_since_are_told_together() -> None:
     assert unseen.of(KEY, LEDGER, queue(12)) == Gap(T0 + 11 * MINUTE, T0 + 12 * MINUTE)
 
 
-def test_the_next_term_knows_nothing_of_what_another_one_missed() -> None:
+def test_a_pause_that_is_in_the_ledger_already_is_no_part_of_the_next() -> None:
+    """The second was told of before anybody had looked again: what ran between the two was a wait."""
+    unseen = Unseen(lambda: None)
+    unseen.missed([KEY], "team/gpu", GAP)
+    assert unseen.of(KEY, LEDGER, queue(8)) == GAP
+    later = [Gap(T0 + 60 * MINUTE, T0 + 61 * MINUTE), Gap(T0 + 62 * MINUTE, T0 + 63 * MINUTE)]
+    for gap in later:
+        unseen.missed([KEY], "team/gpu", gap)
+    moved = Ledger("uid-of-train", T0 + 2 * MINUTE)
+    assert unseen.of(KEY, moved, queue(63)) == Gap(later[0].since, later[1].until)
+
+
+def test_the_next_term_knows_what_the_one_before_it_may_not_have_written() -> None:
     term = TERM
     unseen = Unseen(lambda: term)
-    unseen.missed([KEY, "team/gone"], "team/gpu", Gap(T0 + 11 * MINUTE, T0 + 12 * MINUTE))
+    gap = Gap(T0 + 11 * MINUTE, T0 + 12 * MINUTE)
+    unseen.missed([KEY, "team/gone", "team/written"], "team/gpu", gap)
     unseen.forget("team/gone")
-    assert list(unseen._missed) == [KEY]
+    unseen.written("team/written")
     term = (T0 + 20 * MINUTE, T0 + 30 * MINUTE)
-    assert unseen.of(KEY, LEDGER, queue(12)) is None
+    assert unseen.of(KEY, LEDGER, queue(12)) == gap
+    assert unseen.of("team/gone", LEDGER, queue(12)) is None
+    assert unseen.of("team/written", LEDGER, queue(12)) is None
+    assert unseen.of(KEY, Ledger("uid-of-train", T0), queue(12)) is None
+
+
+def test_what_was_missed_long_before_a_term_has_been_written_since() -> None:
+    term = TERM
+    unseen = Unseen(lambda: term)
+    unseen.missed([KEY], "team/gpu", GAP)
+    term = (T0 + 19 * MINUTE, T0 + 30 * MINUTE)
+    assert unseen.of(KEY, LEDGER, queue(8)) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "later"),
+    [
+        (LEDGER, Ledger("uid-of-train", T0), True),
+        (None, LEDGER, True),
+        (LEDGER, LEDGER, False),
+        (LEDGER, None, False),
+        (LEDGER, Ledger("uid-of-train", T0 - MINUTE, paused=T0), False),
+        (LEDGER, Ledger("uid-of-another", T0), False),
+    ],
+)
+def test_when_an_owner_says_that_its_wait_begins_later(old: Ledger | None, new: Ledger | None, later: bool) -> None:
+    was, now = (
+        job().annotate(api.ADMISSION_CLOCK, format_ledger(ledger)).done() if ledger else job().done()
+        for ledger in (old, new)
+    )
+    assert later_origin(was, now) is later
