@@ -34,8 +34,8 @@ CONTROLLERS: Final = [
     "validatingadmissionpolicy-status-controller",
 ]
 SERVICE_CIDR: Final = "10.0.0.0/24"
-#: With Go's own setting a third of the API server's work is the collection of garbage; memory there is enough of. A limit
-#: too near to what it really holds (1.5 GiB with 20,000 Workloads) makes it collect all the time.
+#: With Go's own setting a third of the API server's work is the collection of garbage; memory there is enough of. A
+#: limit too near to what it really holds (1.5 GiB with 20,000 Workloads) makes it collect all the time.
 COLLECT_LESS: Final = {"GOGC": "400", "GOMEMLIMIT": "5GiB"}
 
 
