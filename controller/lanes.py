@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 #: So many due keys come in a row while others wait: a storm of deadlines must not keep new jobs from being told theirs.
 STRAIGHT: Final = 3
 #: Of so many keys one is of the last lane while others wait: late, but never not at all.
-SELDOM: Final = 24
+SELDOM: Final = 128
 
 
 class Lane(IntEnum):

@@ -10,6 +10,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -69,7 +70,7 @@ async def _measure(say: Say) -> list[Figure]:
         idle = await _start(cluster, say)
         for number, each in enumerate(queues):
             await crowd.fill(cluster, each, range(number * EACH, (number + 1) * EACH), say)
-        bare = await _bare_decode(cluster.admin)
+        read, bare = await _bare_read(cluster.kubeconfig)
         values: dict[str, dict[str, Any]] = {
             "webhook": {"replicas": 1},
             "controller": {"replicas": 2, "rate": 0, "logLevel": "info", "leaderElection": LEASE},
@@ -79,12 +80,13 @@ async def _measure(say: Say) -> list[Figure]:
             listed = await _listed(_pid(follower), say) - idle
             figures = [
                 Figure(
-                    f"{NAMESPACES * EACH:,} Workloads and Jobs listed and indexed: CPU",
-                    listed / bare,
+                    f"{NAMESPACES * EACH:,} Workloads and Jobs read, listed and indexed: CPU",
+                    listed / read,
                     "",
-                    "the bare decode of the same bytes",
+                    "the same bytes read over TLS and decoded, bare",
                     most=LIST_BAR,
                 ),
+                Figure("  the same", listed / bare, "", "the bare decode alone; its bar is held in bench memory"),
                 Figure("memory of a follower that is synced", cost.memory(_pid(follower), peak=True), "MiB"),
             ]
             figures += await _storm(cluster, muster, leader, queues, say)
@@ -139,23 +141,26 @@ async def _listed(pid: int, say: Say) -> float:
     return seconds - waiting * age
 
 
-async def _bare_decode(client: Client) -> float:
-    """CPU seconds to make structs of every page of both lists, and nothing else."""
-    seconds = 0.0
-    for resource, kind in ((api.WORKLOADS, Workload), (api.JOBS, Job)):
-        pages, decoder = msgspec.json.Decoder(Page), msgspec.json.Decoder(kind)
-        params = {"limit": str(PAGE)}
-        while True:
-            body = await client.request("GET", resource.path(), params=params, timeout=60)
-            before = time.process_time()
-            page = pages.decode(body)
-            kept = [decoder.decode(raw) for raw in page.items or ()]
-            seconds += time.process_time() - before
-            del kept
-            if not page.metadata.continue_:
-                break
-            params["continue"] = page.metadata.continue_
-    return seconds
+async def _bare_read(kubeconfig: Path) -> tuple[float, float]:
+    """CPU seconds to read every page of both lists as the controller asks for it and to make structs of it; and of
+    those the decode alone."""
+    decoding, before = 0.0, time.process_time()
+    connection = Client.connect(kubeconfig=str(kubeconfig), user_agent="muster-bench", compressed=False)
+    async with await connection as client:
+        for resource, kind in ((api.WORKLOADS, Workload), (api.JOBS, Job)):
+            pages, decoder = msgspec.json.Decoder(Page), msgspec.json.Decoder(kind)
+            params = {"limit": str(PAGE)}
+            while True:
+                body = await client.request("GET", resource.path(), params=params, timeout=60)
+                began = time.process_time()
+                page = pages.decode(body)
+                kept = [decoder.decode(raw) for raw in page.items or ()]
+                decoding += time.process_time() - began
+                del kept
+                if not page.metadata.continue_:
+                    break
+                params["continue"] = page.metadata.continue_
+    return time.process_time() - before, decoding
 
 
 # --- the storm --------------------------------------------------------------------------------------------------
@@ -173,7 +178,8 @@ async def _storm(cluster: Cluster, muster: Muster, leader: Pod, queues: list[Que
     log.skip()
     before = await view.metrics(leader)
     await muster.apply()
-    await eventually(lambda: _is(leader, "muster_mirrors_total", DUE), timeout=PATIENCE, poll=1)
+    # A look at 20,000 Workloads' metrics takes the leader from what is measured.
+    await eventually(lambda: _is(leader, "muster_mirrors_total", DUE), timeout=PATIENCE, poll=5)
     events = [event for event in log.read() if _commits(event)]
     commits = [parse_instant(event["stageTimestamp"]) for event in events]
     after = await view.metrics(leader)

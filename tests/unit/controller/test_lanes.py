@@ -59,7 +59,8 @@ def test_what_can_wait_comes_after_all_others() -> None:
 
 
 def test_what_can_wait_has_its_turn_however_much_else_there_is() -> None:
-    for many in (filled(due=tuple(f"b/{n}" for n in range(99))), filled(*(f"b/{n}" for n in range(99)))):
+    others = tuple(f"b/{n}" for n in range(3 * SELDOM))
+    for many in (filled(due=others), filled(*others)):
         for key in ("c/1", "c/2"):
             many.push(key, Lane.LATER)
         found = order(many)
