@@ -9,7 +9,7 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import lru_cache
@@ -22,9 +22,12 @@ log = logging.getLogger(__name__)
 
 #: Reviews of one connection that are answered before others have their turn. API servers send one at a time.
 TURN: Final = 4
-#: Seconds of silence after which nothing can be under way, whoever reads the connection: more than for a body and its
-#: answer together.
-SILENCE: Final = 10.0
+#: Seconds after which API servers have long asked, and sent all of what they ask about.
+PATIENCE: Final = 1.0
+#: Bytes of reviews that are not answered yet, on all connections; and what none is asked to give up for others: as many
+#: as there may be connections hold less together. Most reviews have a few kilobytes.
+HELD: Final = 32 << 20
+SHARE: Final = HELD >> 8
 
 _REASONS: Final = {200: b"OK", 400: b"Bad Request", 408: b"Request Timeout"}
 _FORM: Final = b"HTTP/1.1 %d %b\r\nContent-Type: application/json\r\nDate: %b\r\nContent-Length: %%d\r\n%%b\r\n%%b"
@@ -43,15 +46,34 @@ class Reviews:
     body_seconds: float = BODY_SECONDS
     #: Those whose handshake is over.
     open: set["Connection"] = field(default_factory=set)
+    #: Bytes of reviews that are not answered yet.
+    held: int = 0
     _at_rest: asyncio.Event | None = None
 
     def __call__(self) -> "Connection":
         return Connection(self)
 
-    def idlest(self) -> "Connection | None":
-        """Who is missed least of those nothing is under way for: first who never asked, then who was silent longest."""
-        idle = [connection for connection in self.open if connection.idle]
-        return min(idle, key=lambda connection: (connection.asked, connection.heard), default=None)
+    def least_missed(self, coming: Iterable["Connection"], most: int) -> "Connection | None":
+        """Who goes where there is no room for another beside ``most``; None while all are being answered. ``coming``
+        are those that shake hands.
+
+        Who was never answered is a stranger, whatever it does instead of asking. The oldest goes first, if it had its
+        time or strangers have their half of the room: so each has some time, and who has asked has the other half. Of
+        those first who sends a body without end, then who was silent for longest.
+        """
+        now = asyncio.get_running_loop().time()
+        strangers = [one for one in (*coming, *self.open) if not (one.asked or one.answering)]
+        oldest = min(strangers, key=lambda one: one.since, default=None)
+        if oldest is not None and (len(strangers) >= most // 2 or now - oldest.since > PATIENCE):
+            return oldest
+        known = [one for one in self.open if one.asked and not one.answering]
+        return min(known, key=lambda one: one.worth(now), default=oldest)
+
+    def relieve(self) -> None:
+        """Give up those that hold more than their share, from the one that is at it for longest."""
+        while self.held > HELD:
+            holding = [one for one in self.open if one.holds]
+            min(holding, key=lambda one: (one.holds <= SHARE, one.started)).abort()
 
     async def stop(self, seconds: float) -> None:
         """Close what is idle now, and the rest with the answers to what is read or answered, or after ``seconds``.
@@ -87,7 +109,7 @@ class Connection(asyncio.Protocol):
         self._head: Head | None = None
         self._parts: list[bytes] = []
         self._missing = 0
-        self._started = 0.0
+        self.started = 0.0
         self._limit: asyncio.TimerHandle | None = None
         #: What came before the last review was answered, if no more of it is read; whether it waits for its turn.
         self._early = b""
@@ -95,27 +117,33 @@ class Connection(asyncio.Protocol):
         self._others: asyncio.Protocol | None = None
         self._full = False
         self._ending = False
-        self._refused = False
-        #: When something came last, and whether any of it was a review.
-        self.heard = self._loop.time()
+        self._deaf = False
+        #: When something came last; whether a review was ever answered, and since when it has been at anything else.
+        self.heard = self.since = self._loop.time()
         self.asked = False
+        #: Bytes that are held of reviews, and of these those of the one that waits.
+        self.holds = 0
+        self._waiting = 0
         self._silence: asyncio.TimerHandle
 
     @property
     def under_way(self) -> bool:
         """Whether a review is being read, or answered, or waits for its turn."""
-        return self.task is not None or self._head is not None or self._waits
+        return self.answering or self._head is not None
 
     @property
     def handed_over(self) -> bool:
         return self._others is not None
 
     @property
-    def idle(self) -> bool:
-        """Whether nobody waits for an answer, or can."""
-        if self._others is not None:
-            return self._loop.time() - self.heard > SILENCE
-        return not self.under_way
+    def answering(self) -> bool:
+        return self.task is not None or self._waits
+
+    def worth(self, now: float) -> tuple[int, float]:
+        """Of those that have asked the one with the least goes first."""
+        if self._head is None:
+            return 1, self.heard
+        return 0 if now - self.since > PATIENCE else 2, self.since
 
     # --- the connection -----------------------------------------------------------------------------------------
 
@@ -130,14 +158,9 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._silence.cancel()
-        self._reviews.open.discard(self)
         if self._others is not None:
             self._others.connection_lost(exc)
-        elif self._head is not None:
-            self._endpoint(self._head).refuse(torn(exc), self._started)
-            self._forget()
-        self._early, self._waits = b"", False
-        self._reviews.rested()
+        self._drop(exc)
 
     def eof_received(self) -> bool | None:
         return self._others.eof_received() if self._others is not None else None
@@ -152,6 +175,17 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
         if self.task is not None:
             self.task.cancel()
+        self._drop(None)
+
+    def _drop(self, why: Exception | None) -> None:
+        """All that came of it."""
+        self._reviews.open.discard(self)
+        if self._head is not None:
+            self._endpoint(self._head).refuse(torn(why), self.started)
+            self._forget()
+        self._early, self._waits, self._waiting, self._deaf = b"", False, 0, True
+        self._weigh()
+        self._reviews.rested()
 
     def pause_writing(self) -> None:
         self._full = True
@@ -184,7 +218,7 @@ class Connection(asyncio.Protocol):
     # --- reviews ------------------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        if self._refused:
+        if self._deaf:
             return
         self.heard = self._loop.time()
         if self._others is not None:
@@ -194,6 +228,7 @@ class Connection(asyncio.Protocol):
             # API servers wait for an answer; who does not is heard after it.
             self._early += data
             self._transport.pause_reading()
+            self._weigh()
             return
         if self._head is None:
             self._begin(data)
@@ -203,30 +238,34 @@ class Connection(asyncio.Protocol):
             if self._missing <= 0:
                 self._read(self._head, b"".join(self._parts))
         self._go_on()
+        if self.holds or self.under_way:
+            self._weigh()
 
     def _begin(self, data: bytes) -> None:
         head = head_of(data)
         if head is None or head.path not in self._reviews.endpoints or head.length > BODY_LIMIT:
             self._hand_over(data)
             return
-        self._started = time.perf_counter()
+        self.started = time.perf_counter()
         self._missing = head.start + head.length - len(data)
         if self._missing <= 0:
             self._read(head, data)
             return
         self._head, self._parts = head, [data]
+        if self.asked:
+            self.since = self.heard
         self._limit = self._loop.call_later(self._reviews.body_seconds, self._refuse)
 
     def _read(self, head: Head, data: bytes) -> None:
         """``data`` is the whole request, and perhaps more."""
         self._forget()
-        self.asked = True
         end = head.start + head.length
         self._early = data[end:]
-        reply = self._endpoint(head).answer(data[head.start : end], head.query, self._started)
+        reply = self._endpoint(head).answer(data[head.start : end], head.query, self.started)
         if isinstance(reply, Reply):
             self._write(reply)
         else:
+            self._waiting = end
             self.task = self._loop.create_task(self._wait(reply))
 
     async def _wait(self, reply: Coroutine[Any, Any, Reply]) -> None:
@@ -236,10 +275,11 @@ class Connection(asyncio.Protocol):
             log.exception("a review could not be answered")
             self._transport.abort()
         finally:
-            self.task = None
+            self.task, self._waiting = None, 0
             self._reviews.rested()
         self._go_on()
         self._read_on()
+        self._weigh()
 
     def _go_on(self) -> None:
         """With what came early: some of it, then others have their turn."""
@@ -257,13 +297,15 @@ class Connection(asyncio.Protocol):
         self._waits = False
         self._go_on()
         self._read_on()
+        self._weigh()
 
     def _refuse(self) -> None:
         """The body does not arrive. What of it comes now is not read, so that the refusal is."""
         assert self._head is not None
-        reply = self._endpoint(self._head).refuse(too_slow(self._reviews.body_seconds), self._started)
+        reply = self._endpoint(self._head).refuse(too_slow(self._reviews.body_seconds), self.started)
         self._forget()
-        self._refused = True
+        self._weigh()
+        self._deaf = True
         self._transport.write(_encoded(reply, last=True))
         self._loop.call_later(self._reviews.linger, self._transport.close)
         self._reviews.rested()
@@ -271,6 +313,8 @@ class Connection(asyncio.Protocol):
     def _write(self, reply: Reply) -> None:
         if self._transport.is_closing():
             return
+        if reply.status == 200:
+            self.asked = True
         last = self._ending or self._reviews.closing()
         self._transport.write(_encoded(reply, last=last))
         if last:
@@ -286,9 +330,23 @@ class Connection(asyncio.Protocol):
             self._limit.cancel()
             self._limit = None
 
+    def _weigh(self) -> None:
+        """Anew what is held, after that has changed."""
+        holds = len(self._early) + self._waiting
+        if self._head is not None:
+            holds += self._head.start + self._head.length - self._missing
+        more = holds - self.holds
+        self.holds = holds
+        self._reviews.held += more
+        if more > 0:
+            self._reviews.relieve()
+
     def _hand_over(self, data: bytes) -> None:
-        """The connection is aiohttp's from here on; we only pass on what happens to it."""
+        """The connection is aiohttp's from here on; we only pass on what happens to it. Of its answers we know nothing:
+        it is a stranger's again."""
         self._silence.cancel()
+        if self.asked:
+            self.asked, self.since = False, self.heard
         others = self._others = self._reviews.others()
         others.connection_made(self._transport)
         if self._full:

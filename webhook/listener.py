@@ -1,8 +1,8 @@
 """Accepts the connections of reviews, and holds no more of them than there is memory for.
 
 Anybody in the cluster may connect, and until the handshake is over nobody has said who asks; each costs 0.3 MiB all the
-same. Beyond the limit the one goes that is missed least: first who never asked anything, then who has been silent
-for longest, never one whose review is being read or answered. Where all are busy, the next wait to be accepted.
+same. Beyond the limit the one goes that is missed least (:meth:`Reviews.least_missed`), never one whose review is being
+answered. Where all are, the next wait to be accepted.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class Listener:
         self._loop.remove_reader(self._socket.fileno())
         self._socket.close()
         self._socket = None
-        for one in list(self._coming):
+        for one in [one for one in self._coming if one not in self._reviews.open]:
             self._turn_away(one)
 
     def _accept(self) -> None:
@@ -119,13 +119,13 @@ class Listener:
         coming = [one for one in self._coming if one not in self._reviews.open]
         if len(coming) + len(self._reviews.open) < CONNECTIONS:
             return True
-        if coming:
-            self._turn_away(coming[0])
-            return True
-        idle = self._reviews.idlest()
-        if idle is None:
+        gone = self._reviews.least_missed(coming, CONNECTIONS)
+        if gone is None:
             return False
-        idle.abort()
+        if gone in self._reviews.open:
+            gone.abort()
+        else:
+            self._turn_away(gone)
         return True
 
     def _turn_away(self, connection: Connection) -> None:

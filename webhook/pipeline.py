@@ -35,6 +35,8 @@ Judging = Callable[[], bool]
 BODY_LIMIT: Final = 7 * 2**20
 #: Seconds for a body to arrive. The API server sends one at once; aiohttp itself would wait for ever.
 BODY_SECONDS: Final = 5.0
+#: Bodies that aiohttp reads at once, and what they ask about: 28 MiB. The API server's are read by others.
+AT_ONCE: Final = 4
 #: Our own time for a decision, seconds, and what we leave of the API server's for the way back.
 BUDGET: Final = 1.0
 MARGIN: Final = 0.1
@@ -197,23 +199,38 @@ def application(
 ) -> web.Application:
     """The endpoints behind aiohttp, by path. ``closing`` tells whether connections end with the next answer."""
     app = web.Application(client_max_size=BODY_LIMIT)
+    room = asyncio.Semaphore(AT_ONCE)
     for path, endpoint in endpoints.items():
-        app.router.add_post(path, _handler(endpoint, closing, body_seconds))
+        app.router.add_post(path, _handler(endpoint, closing, body_seconds, room))
     return app
 
 
 def _handler(
-    endpoint: Endpoint, closing: Callable[[], bool], body_seconds: float
+    endpoint: Endpoint, closing: Callable[[], bool], body_seconds: float, room: asyncio.Semaphore
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def handle(http: web.Request) -> web.Response:
-        started = time.perf_counter()
+    async def answer(http: web.Request, started: float) -> Reply:
         try:
             body = await read_body(http, body_seconds)
         except BadReview as error:
-            reply = endpoint.refuse(error, started)
-        else:
-            found = endpoint.answer(body, http.rel_url.raw_query_string, started)
-            reply = found if isinstance(found, Reply) else await found
+            return endpoint.refuse(error, started)
+        found = endpoint.answer(body, http.rel_url.raw_query_string, started)
+        return found if isinstance(found, Reply) else await found
+
+    async def in_turn(http: web.Request, started: float) -> Reply:
+        try:
+            async with asyncio.timeout(body_seconds):
+                await room.acquire()
+        except TimeoutError:
+            return endpoint.refuse(too_slow(body_seconds), started)
+        try:
+            return await answer(http, started)
+        finally:
+            room.release()
+
+    async def handle(http: web.Request) -> web.Response:
+        started = time.perf_counter()
+        # What came with its head is there, and short.
+        reply = await (answer if http.content.is_eof() else in_turn)(http, started)
         response = web.Response(status=reply.status, body=reply.payload, content_type=JSON)
         if closing() or not http.content.is_eof():
             # Draining, or the rest of a body that nobody will read is still on its way.

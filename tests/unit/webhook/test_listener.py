@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import gc
+import json
 import socket
 import ssl
 from asyncio.sslproto import SSLProtocol
@@ -10,7 +11,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
+from aiohttp import web
 
+from tests.unit.webhook.apiserver import ApiServer
+from tests.unit.webhook.builders import job, review
 from tests.unit.webhook.conftest import Eventually
 from tests.unit.webhook.running import Webhook
 from tests.unit.webhook.test_connection import Streams, answered, request
@@ -60,6 +64,7 @@ async def test_whoever_connects_and_says_nothing_makes_room_for_who_asks(
 ) -> None:
     few(4)
     half_read = await dial(True)
+    await ask(half_read, "whole")
     sent = request("half")
     half_read[1].write(sent[:-10])
     await eventually(lambda: any(one.under_way for one in ready.server._reviews.open))
@@ -103,19 +108,24 @@ async def test_of_idle_connections_the_one_goes_that_has_asked_nothing(
     await ask(asked, "second")
 
 
-async def test_where_all_are_busy_who_comes_waits(
-    ready: Webhook, dial: Connect, few: Callable[[int], None], eventually: Eventually
+async def test_where_all_are_being_answered_who_comes_waits(
+    ready: Webhook, dial: Connect, few: Callable[[int], None], eventually: Eventually, apiserver: ApiServer
 ) -> None:
     few(1)
-    busy = await dial(True)
-    sent = request("busy")
-    busy[1].write(sent[:-10])
-    await eventually(lambda: any(one.under_way for one in ready.server._reviews.open))
+    busy, free = await dial(True), asyncio.Event()
+
+    async def hold(asked: web.Request) -> None:
+        if asked.path.endswith("/localqueues/slow"):
+            await free.wait()
+
+    apiserver.before = hold
+    busy[1].write(request("busy", body=json.dumps(review(job(queue="slow"), uid="busy")).encode()))
+    await eventually(lambda: any(one.task is not None for one in ready.server._reviews.open))
     waiting = asyncio.create_task(dial(True))
     held = ready.server._listener
     assert held is not None
     await eventually(lambda: held._again is not None)
-    busy[1].write(sent[-10:])
+    free.set()
     assert (await answered(busy[0]))[1]["response"]["uid"] == "busy"
     await ask(await waiting, "at last")
 
