@@ -117,15 +117,10 @@ class Writer:
         return True
 
     async def _tried(self, workload: Workload, body: dict[str, Any]) -> bool:
-        """Whether a decision was only tried: an outage had not been seen to end. Now it has, and the grace begins."""
+        """Whether a decision was only tried: an outage had not been seen to end. Now it has."""
         if not self._outage.trial:
             return False
         await self._patch_workload(workload, body, dry_run=True, turn=False)
-        self._outage.recovered()
-        log.info(
-            "writes to Workloads are served again; no wait is ended before the recovery grace is over",
-            extra={"until": format_instant(self._outage.not_before)},
-        )
         return True
 
     async def mirror(self, facts: Facts, action: Mirror) -> bool:
@@ -172,15 +167,17 @@ class Writer:
         """Tell the event of a Workload's decision that was refused when it was mirrored."""
         event = self._untold.get(key)
         if event is not None:
-            await self._tell(event)
+            await self._tell(event, again=True)
             self._untold.pop(key, None)
 
     def forget(self, key: str) -> None:
         self._untold.pop(key, None)
 
-    async def _tell(self, event: dict[str, Any]) -> None:
+    async def _tell(self, event: dict[str, Any], *, again: bool = False) -> None:
+        path = api.EVENTS.path(event["metadata"]["namespace"])
         try:
-            await self.send("POST", api.EVENTS.path(event["metadata"]["namespace"]), event, channel=API)
+            # Refused for as long as a namespace ends, twice a minute: it was counted when it was refused first.
+            await self.send("POST", path, event, channel=API, counted=not again)
         except ApiError as error:
             # Somebody, most likely an earlier life of ours, has told it already.
             if not error.conflict:
@@ -243,7 +240,7 @@ class Writer:
         if name is None or names:
             failed = await each(members, lambda one: self.read_owner(kind, one.namespace, one.name))
             if failed:
-                raise failed[0][1]
+                raise failed.pop(0)[1]  # nothing here may name it: see each()
             return
         params = {"labelSelector": f"{api.MANAGED}=true,{api.POD_GROUP_NAME}={name}"}
         body = await self.send("GET", api.PODS.path(members[0].namespace), channel=API, params=params)
@@ -279,7 +276,14 @@ class Writer:
     async def _patch_workload(
         self, workload: Workload, body: dict[str, Any], *, dry_run: bool = False, turn: bool = True
     ) -> None:
+        """Tried or not: it has passed Kueue's webhook, and if there was an outage, the grace after it begins."""
         await self._patch(api.WORKLOADS, workload, body, self._workloads, WORKLOADS, dry_run=dry_run, turn=turn)
+        if self._outage.trial:
+            self._outage.recovered()
+            log.info(
+                "writes to Workloads are served again; no wait is ended before the recovery grace is over",
+                extra={"until": format_instant(self._outage.not_before)},
+            )
 
     async def _patch(
         self,
@@ -312,7 +316,10 @@ class Writer:
         channel: str,
         params: dict[str, str] | None = None,
         turn: bool = True,
+        counted: bool = True,
     ) -> bytes:
+        """The answer. What fails is counted as a write that failed, if it is one, unless not ``counted``."""
+        counted = counted and method != "GET"
         if turn and method != "GET":
             await self.turn()
         if method != "GET" and not self._leading():
@@ -324,7 +331,8 @@ class Writer:
             answer = await self._client.request(method, path, params=params, body=body, content_type=content_type)
         except Unreachable:
             self._outage.failed(channel, path, time.monotonic() - sent)
-            self._metrics.errors.labels("0").inc()
+            if counted:
+                self._metrics.errors.labels("0").inc()
             raise
         except ApiError as error:
             if error.status >= 500:
@@ -334,7 +342,7 @@ class Writer:
                 self._outage.answered(channel, path)
             if error.status == 429:
                 self._bucket.hold(error.retry_after or 0.0)
-            if not error.conflict:
+            if counted and not error.conflict:
                 self._metrics.errors.labels(str(error.status)).inc()
             raise
         self._outage.answered(channel, path)

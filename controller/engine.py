@@ -163,7 +163,8 @@ class Engine:
             for reflector in reflectors:
                 await reflector.wait_synced()
             await self.cache.wait_answered()
-            # What is kept of all that is here to stay; no cycle is among it for Python's collector to find.
+            # What is kept of all that is here to stay: free of garbage, of which none is found in it later.
+            gc.collect()
             gc.freeze()
             log.info("synced", extra={"workloads": len(self.cache.workloads.objects)})
             tasks.create_task(self.election.run(self._lead), name="election")

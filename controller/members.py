@@ -51,21 +51,25 @@ class Members:
         Raises what stands in the way of all of them or of many, of several failures the one that is worth another try.
         """
         failed = await each(owned.carriers, write)
-        refused = [(part, error) for part, error in failed if _for_good(error)]
-        again = next((error for _, error in failed if not _for_good(error)), None)
-        if again is not None or len(refused) >= min(MANY, len(owned.carriers)):
-            raise again or refused[0][1]
-        for part, error in refused:
+        failed.sort(key=lambda one: _for_good(one[1]))
+        if failed and (not _for_good(failed[0][1]) or len(failed) >= min(MANY, len(owned.carriers))):
+            raise failed.pop(0)[1]
+        for part, error in failed:
             log.warning(
                 "a pod refuses what its group is told; the group goes on without it",
                 extra={"pod": part.key, "cause": str(error)},
             )
             self._left_out[part.uid] = self._monotonic() + LEFT_OUT
-        return bool(refused)
+        return bool(failed)
 
 
 async def each(parts: Iterable[Meta], request: Callable[[Meta], Awaitable[None]]) -> list[tuple[Meta, ApiError]]:
-    """Several at once; those that the API server answered with an error, up to :data:`MANY`. Raises everything else."""
+    """Several at once; those that the API server answered with an error, up to :data:`MANY`. Raises everything else.
+
+    An error and a frame that names it hold each other until Python's collector comes, or for ever where it was told to
+    leave everything alone (as it is for what the reflectors keep). So those that are returned know of no frame, and who
+    raises one takes it out of the list first.
+    """
     waiting, failed = deque(parts), []
 
     async def work() -> None:
@@ -74,7 +78,7 @@ async def each(parts: Iterable[Meta], request: Callable[[Meta], Awaitable[None]]
             try:
                 await request(part)
             except ApiError as error:
-                failed.append((part, error))
+                failed.append((part, error.with_traceback(None)))
                 if error.status == 429 or len(failed) >= MANY:
                     waiting.clear()
             except Exception:
@@ -82,9 +86,10 @@ async def each(parts: Iterable[Meta], request: Callable[[Meta], Awaitable[None]]
                 raise
 
     outcomes = await asyncio.gather(*(work() for _ in range(min(AT_ONCE, len(waiting)))), return_exceptions=True)
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException):
-            raise outcome
+    raised = [outcome for outcome in outcomes if outcome is not None]
+    del outcomes
+    if raised:
+        raise raised.pop(0)
     return failed
 
 

@@ -2,8 +2,9 @@
 
 If our own requests to the API server, or to Workloads through Kueue's webhook, have failed for a while, the jobs that
 waited had no chance. From then on commits are only tried (``dryRun=All``, which passes Kueue's webhook too) until one
-succeeds; then a grace begins in which they may still be admitted. Whoever leads says on the Lease that this is so, for
-the next leader may have seen nothing of it: a replica that does not lead writes to no Workload.
+succeeds, or any other write to a Workload; then a grace begins in which they may still be admitted. Whoever leads says
+on the Lease that this is so, for the next leader may have seen nothing of it: a replica that does not lead writes to no
+Workload.
 """
 
 import math
@@ -69,7 +70,7 @@ class Outage:
         return self._out
 
     def recovered(self) -> None:
-        """A trial passed: the grace begins."""
+        """A trial passed, or another write to a Workload: the grace begins."""
         self._out = False
         self._failing_since.clear()
         for one in self._failing:

@@ -246,6 +246,9 @@ class Reflector(Generic[T]):
     # --- list -------------------------------------------------------------------------------------------------
 
     async def _list(self) -> None:
+        if len(self.objects) >= MANY:
+            # Garbage must not be frozen with what is kept, or it is kept as well. What was frozen before is not walked.
+            gc.collect()
         self._store.begin_list()
         # The collector would walk the growing heap over and over: engineering.md §A.3.
         with _collector_paused():

@@ -2,6 +2,8 @@
 
 import gc
 import json
+import weakref
+from collections.abc import Iterator
 
 import pytest
 
@@ -38,6 +40,41 @@ async def test_a_list_is_read_in_pages(server: ApiServer, client: Client, pauses
     assert sorted(followed.seen) == [f"team/{name}" for name in "abcde"]
     assert followed.reflector.relists == 1
     assert gc.isenabled()
+
+
+class _Cycle:
+    """Refers to itself: only the collector frees it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture
+def _frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Any list is told to the collector as here to stay, and the collector runs only when it is asked to."""
+    monkeypatch.setattr("classifier.cluster.reflector.MANY", 1)
+    gc.disable()
+    yield
+    gc.unfreeze()
+    gc.enable()
+
+
+@pytest.mark.usefixtures("_frozen")
+async def test_what_was_garbage_before_a_list_is_not_kept_with_it(
+    server: ApiServer, client: Client, pauses: Pauses
+) -> None:
+    server.put(f"{JOBS}/a")
+    followed = follow(client, pauses)
+    async with running(followed):
+        await server.watched()
+        garbage = weakref.ref(_Cycle())
+        assert garbage() is not None
+        server.end_watches()
+        server.put(f"{JOBS}/a")
+        server.compact()
+        await followed.until(lambda: followed.reflector.relists == 2)
+        gc.collect()
+        assert garbage() is None
 
 
 @pytest.mark.usefixtures("_small_pages")

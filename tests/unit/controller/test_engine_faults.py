@@ -13,7 +13,7 @@ from aiohttp import web
 
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
-from classifier.instant import MINUTE, format_instant, parse_instant
+from classifier.instant import MINUTE, format_instant, format_micro, parse_instant
 from classifier.objects import Job
 from controller.preflight import Preflight
 from tests.apiserver import Call, answer, status
@@ -33,6 +33,8 @@ from tests.unit.controller.inmemory import (
     now,
     overdue,
 )
+
+LEASE = api.LEASES.path("muster-system", "muster-controller")
 
 
 def due_in(cluster: Cluster, millis: int) -> None:
@@ -239,9 +241,42 @@ async def test_a_refused_event_holds_up_no_mirror_and_is_told_later(cluster: Clu
     async with start() as controller:
         await controller.until(lambda: cluster.mirrored)
         assert not cluster.events
+        await controller.until(
+            lambda: sum(call.method == "POST" and call.path == EVENTS for call in cluster.calls) >= 3
+        )
+        # The job says it all: that its event is refused for as long as its namespace ends calls nobody.
+        assert controller.value("muster_write_errors_total", status="403") == 1
         cluster.fault = None
         await controller.until(lambda: len(cluster.events) == 1)
         await controller.until(lambda: controller.value("muster_pending_mirrors") == 0)
+
+
+async def test_a_refused_read_is_no_write_that_failed(cluster: Cluster, start: Any) -> None:
+    due_in(cluster, 500)
+    cluster.fault = answer(403, "Forbidden", "cannot get resource")
+    cluster.faulty = lambda call: call.method == "GET" and call.path == WORKLOAD
+    async with start() as controller:
+        await controller.until(lambda: sum(map(cluster.faulty, cluster.calls)) >= 2)
+        cluster.fault = None
+        await controller.until(lambda: cluster.mirrored)
+        assert controller.value("muster_write_errors_total", status="403") == 0
+
+
+async def test_a_gap_between_two_lives_is_over_once_a_workload_could_be_written(cluster: Cluster, start: Any) -> None:
+    """Nobody's deadline is near, so no commit is tried: that alone keeps no outage up."""
+    long_ago = format_micro(now() - 60 * MINUTE)
+    lease = {"holderIdentity": "", "leaseDurationSeconds": 15, "renewTime": long_ago}
+    cluster.put(LEASE, {"metadata": {"name": "muster-controller"}, "spec": lease})
+    async with start() as controller:
+        await controller.until(lambda: controller.value("muster_outage") == 1)
+        await in_force(controller)
+        cluster.put(JOB, job().created(now()).raw())
+        cluster.put(WORKLOAD, workload().created(now()).raw())
+        await controller.until(lambda: controller.value("muster_outage") == 0)
+        # Its grace is that after any other outage.
+        assert controller.engine.outage.not_before > 0
+        assert api.ADMISSION_DEADLINE in cluster.annotations(WORKLOAD)
+    assert not any("dryRun" in call.query for call in cluster.calls)
 
 
 async def test_a_pending_mirror_is_counted(cluster: Cluster, start: Any) -> None:

@@ -1,6 +1,10 @@
 """Requests to many pods: a few at once, past those that fail for themselves, and no further than makes sense."""
 
 import asyncio
+import contextlib
+import gc
+import weakref
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -69,6 +73,41 @@ async def test_without_an_answer_nothing_more_is_sent() -> None:
     with pytest.raises(Unreachable):
         await each(pods(100), server.write)
     assert len(server.served) < 2 * AT_ONCE
+
+
+@pytest.fixture
+def _uncollected() -> Iterator[None]:
+    """As in what was told to be left alone: only what nothing names any more goes."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("_uncollected")
+@pytest.mark.parametrize("make", [refusal, lambda: refusal(500), lambda: Unreachable("reset")])
+@pytest.mark.parametrize("failing", [1, 2])
+async def test_a_failure_that_was_dealt_with_leaves_nothing_behind(make: Callable[[], Exception], failing: int) -> None:
+    """Of a group of two pods: left out, refused as a whole, to be tried again, or without an answer."""
+    errors: list[weakref.ref[Exception]] = []
+
+    async def write(part: Meta) -> None:
+        await asyncio.sleep(1)
+        if int(part.name.removeprefix("p-")) < failing:
+            error = make()
+            errors.append(weakref.ref(error))
+            try:
+                raise error
+            finally:
+                del error
+
+    members = Members(asyncio.get_running_loop().time)
+    owned = group_of(pods(2))
+    assert owned is not None
+    with contextlib.suppress(ApiError, Unreachable):
+        await members.write(owned, write)
+    assert len(errors) == failing
+    await asyncio.sleep(1)
+    assert [error() for error in errors] == [None] * failing
 
 
 async def test_what_is_cancelled_sends_nothing_more() -> None:
