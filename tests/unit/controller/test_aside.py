@@ -1,7 +1,8 @@
 """What only reports is begun anew after a bug, each time later, and ends when it is told to, come what may."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from controller.metrics import Metrics
 pytestmark = pytest.mark.looptime
 
 
-async def cancelled(run: Callable[[], Awaitable[None]], meanwhile: Callable[[], None] = lambda: None) -> bool:
+async def cancelled(run: Callable[[], Coroutine[Any, Any, None]], meanwhile: Callable[[], None] = lambda: None) -> bool:
     """Whether it has ended within a minute of being cancelled; ``meanwhile`` is called a turn of the loop before."""
     runs = iter([run])
 
@@ -61,6 +62,27 @@ async def test_nor_does_one_just_before() -> None:
             tasks.create_task(other())
 
     assert await cancelled(run, fails.set)
+
+
+async def test_after_a_part_of_it_has_failed_it_is_begun_anew() -> None:
+    begun = asyncio.Semaphore(0)
+
+    async def child() -> None:
+        await asyncio.sleep(1)
+        raise ValueError("a bug")
+
+    async def run() -> None:
+        begun.release()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(child())
+
+    task = asyncio.create_task(aside(run, "preflight", Metrics().report_failures))
+    async with asyncio.timeout(60):
+        for _ in range(3):
+            await begun.acquire()
+    task.cancel()
+    await asyncio.wait({task}, timeout=60)
+    assert task.cancelled()
 
 
 async def test_it_is_begun_anew_later_and_later_but_for_what_ran_well_for_long() -> None:
