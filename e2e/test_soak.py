@@ -1,4 +1,4 @@
-"""A short soak: what a webhook and two controllers hold is what they held before, to the task and to the file.
+"""A short soak: what a webhook and two controllers hold is no more than they held before, to the task and to the file.
 
 The long one, in which memory counts, is a bench (``python -m tests.bench soak``).
 """
@@ -21,7 +21,8 @@ async def test_a_busy_while_leaves_nothing_behind(own_cluster: Cluster) -> None:
     async with soak.busy(own_cluster, GANGS) as busy:
         soaked = await busy.soak(SECONDS, await busy.level(), print)
     print(dict(soaked.done), f"{soaked.cuts} watches cut, {soaked.before}")
-    assert soaked.after == soaked.before
+    assert soaked.after is not None
+    assert soaked.after.within(soaked.before)
     assert soaked.bugs == []
     assert all(soaked.growth(pod) < FLOOD for pod in soaked.memory), soaked.memory
     # It was a life: deadlines passed and were told of, decisions undone, jobs judged, watches lost.

@@ -45,11 +45,11 @@ def _memory(soaked: Soaked) -> Iterator[Figure]:
 
 
 def _rest(soaked: Soaked) -> Iterator[Figure]:
-    # The soak has ended only because both were back.
-    assert soaked.after == soaked.before
-    for name, level in soaked.before._asdict().items():
-        yield Figure(f"{name}: tasks, before and after", level.tasks, "")
-        yield Figure(f"{name}: open files, before and after", level.files, "")
+    assert soaked.after is not None
+    for name, before in soaked.before._asdict().items():
+        after = getattr(soaked.after, name)
+        yield Figure(f"{name}: tasks more than before", after.tasks - before.tasks, "", most=0)
+        yield Figure(f"{name}: open files more than before", after.files - before.files, "", most=0)
     yield Figure("changes a second", soaked.done.total() / soaked.seconds, "/s")
     yield Figure("reviews", soaked.total("muster_reviews_total"), "")
     yield Figure("deadlines that passed", soaked.total("muster_timeouts_total"), "")
