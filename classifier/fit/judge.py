@@ -26,6 +26,8 @@ from classifier.scope import kind_of, queue_of
 
 #: A snapshot that has not been known to be current for this long proves nothing any more.
 MAX_AGE: Final = 10 * MINUTE
+#: What a verdict that is kept weighs beside its words, in a quarter of its bytes (see ``supplied/supply.py``).
+_VERDICT: Final = 300
 
 
 def judge(obj: Meta, world: World, now: int, steps: int = STEPS) -> Verdict:
@@ -99,14 +101,18 @@ def _judge(
         return _conclude(told, now, beside)  # what autoscalers tell is true for a while
     # The same gang is judged when it is stamped and again when it is let in. What is told and the counter are replaced,
     # never changed: they are known by their identity, and kept as long as the key, or others would take it.
-    verdicts: dict[Hashable, tuple[Told, _Beside, Verdict]] = hearing.sort("verdicts")
-    key = id(told), id(at), *beside[1:]
+    by_age: dict[int, dict[Hashable, tuple[Told, _Beside, Verdict]]] = hearing.sort("verdicts")
+    verdicts = by_age.get(age)
+    if verdicts is None:
+        by_age.clear()  # facts only grow older: nobody will ask again for what was said a second ago
+        verdicts = by_age[age] = {}
+    key = id(told), id(at), *beside[2:]
     known = verdicts.get(key)
     if known is None:
         verdict = _conclude(told, now, beside)
         known = verdicts[key] = told, beside, verdict
         # Its line repeats the gang's words, and there is one for each note that an author can think of.
-        kept.weigh(len(verdict.line) + sum(map(len, notes)) + len(beside.override or ""))
+        kept.weigh(_VERDICT + len(verdict.line) + sum(map(len, notes)) + len(beside.override or ""))
     return known[2]
 
 

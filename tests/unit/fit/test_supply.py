@@ -236,8 +236,19 @@ def test_what_is_kept_of_one_gang_of_long_words_has_a_bound(monkeypatch: pytest.
     for turn in range(20):
         verdict = judge(long.annotate(api.PREFLIGHT_MODE, f"r{turn}").done(), world, 0)
         assert len(verdict.line) > 3000
-        most = max(most, len(world.supply._kept.of(("verdicts", "gpu-a100"))))
-    assert most == 3
+        most = max(most, sum(map(len, world.supply._kept.of(("verdicts", "gpu-a100")).values())))
+    assert most == 2
+
+
+def test_of_verdicts_only_those_of_the_newest_facts_are_kept() -> None:
+    """A webhook judges all day long, and each second its facts are older."""
+    world = gpu_world()
+    world.observed_at = 0
+    for second in range(50):
+        for gpus in (1, 4, 8):
+            judge(job().queue("gpu").gpus(gpus).done(), world, second * 1000)
+    kept = world.supply._kept.of(("verdicts", "gpu-a100"))
+    assert {age: len(verdicts) for age, verdicts in kept.items()} == {49: 3}
 
 
 def test_nodes_that_change_leave_nothing_behind_that_is_asked_for_its_age() -> None:
