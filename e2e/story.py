@@ -36,9 +36,10 @@ class Story:
         #: When each of our nodes registered, and when it was first Ready.
         self.registered: dict[str, int] = {}
         self.ready: dict[str, int] = {}
-        #: When each pod was made, and when it was first Running.
+        #: When each pod was made, when it was first Running, and when its run was over.
         self.made: dict[str, int] = {}
         self.running: dict[str, int] = {}
+        self.ended: dict[str, int] = {}
         #: Every condition of a ProvisioningRequest: ``Type=Status/Reason`` and when it was first seen.
         self.said: dict[str, int] = {}
 
@@ -79,6 +80,8 @@ class Story:
             self.made.setdefault(new.name, _when(new))
             if new.status is not None and new.status.phase == "Running":
                 self.running.setdefault(new.name, _when(new))
+            elif new.status is not None and new.status.phase in ("Succeeded", "Failed"):
+                self.ended.setdefault(new.name, _when(new))
         self._changed.set()
 
     def _node(self, key: str, old: Node | None, new: Node | None) -> None:

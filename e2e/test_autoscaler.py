@@ -113,9 +113,9 @@ async def test_a_gang_waits_for_both_nodes_starts_together_and_gives_them_back(c
         assert len(story.ready) == 2
         assert max(story.ready.values()) < story.said[SUCCESS] < story.unsuspended["train"]
         assert story.unsuspended["train"] < min(story.made.values())
-        # Together: the second pod was made before the first one ran.
-        assert len(story.made) == 2
-        assert max(story.made.values()) < min(story.running.values())
+        # Together: both ran before either had ended.
+        assert len(story.running) == len(story.ended) == 2
+        assert max(story.running.values()) < min(story.ended.values())
         await story.until("the pool is empty again", lambda: not story.pool())
         assert (await scene.status())["health"]["maxSize"] == 2
 

@@ -183,7 +183,8 @@ async def test_preempted_by_a_higher_priority_and_back(cluster: Cluster, names: 
                 over=[(State.RUNNING, CauseKind.PREEMPTED)],
             )
             await life.admit_as(2)
-        await life.runs((2, 0))
+        # Until the first pod of the new run is made the latest execution is still the old one (C10).
+        await life.runs((2, 0), over=[(State.RUNNING, CauseKind.NON_ZERO_EXIT)])
         assert len(await life.pods()) == 4, "the pods of the run before are still there"
         await life.let_go(*old)
         await life.runs((2, 0))

@@ -38,6 +38,9 @@ LOOK: Final = 1.0
 PROGRESS: Final = 30.0
 #: What is cut, by a part of its path; "" is everything.
 CUTS: Final = ("/workloads", "/jobs", "/localqueues", "/capacityprofiles", "/pods", "")
+#: Connections of both controllers to the API server that are kept: as many as they once needed at the same moment, to
+#: list what they follow after watches were cut. A leak of one for each cut or each change is a multiple of it.
+IDLE: Final = 40
 #: The least that two of so many looks in a row say is a level: in between a lease is renewed, or a probe comes by.
 LOOKS: Final = 9
 #: What the log line of an exception has.

@@ -49,7 +49,7 @@ def _rest(soaked: Soaked) -> Iterator[Figure]:
     for name, before in soaked.before._asdict().items():
         after = getattr(soaked.after, name)
         yield Figure(f"{name}: tasks more than before", after.tasks - before.tasks, "", most=0)
-        yield Figure(f"{name}: open files more than before", after.files - before.files, "", most=0)
+        yield Figure(f"{name}: open files more than before", after.files - before.files, "", most=soak.IDLE)
     yield Figure("changes a second", soaked.done.total() / soaked.seconds, "/s")
     yield Figure("reviews", soaked.total("muster_reviews_total"), "")
     yield Figure("deadlines that passed", soaked.total("muster_timeouts_total"), "")
