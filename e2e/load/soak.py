@@ -69,12 +69,9 @@ class Levels(NamedTuple):
         return f"webhook {self.webhook}; controllers {self.controllers}"
 
     def within(self, known: "Levels") -> bool:
-        """Whether nothing is held beyond what was: of connections that were kept some may have gone."""
-        return all(
-            now <= then
-            for level, before in zip(self, known, strict=True)
-            for now, then in zip(level, before, strict=True)
-        )
+        """Whether nothing is held beyond what was, but for connections that are kept for the next request."""
+        levels = list(zip(self, known, strict=True))
+        return all(now.tasks <= then.tasks and now.files <= then.files + IDLE for now, then in levels)
 
 
 @dataclass
