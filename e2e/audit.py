@@ -36,14 +36,16 @@ def succeeded(event: Event) -> bool:
 def in_order(events: Iterable[Event]) -> list[Event]:
     """By revision. The log's own order is that of the answers, which differs where writes overlap.
 
-    Events without a revision keep their place behind the newest revision written before them.
+    A write that changes nothing is answered with the revision that is there, perhaps before the one that made it: of
+    one revision the first to ask comes first. Events without one keep their place behind the newest before them.
     """
     newest = 0
     keyed = []
     for event in events:
         own = revision(event) if succeeded(event) else 0
         newest = max(newest, own)
-        keyed.append((own or newest, event))
+        asked = str(event.get("requestReceivedTimestamp", "")) if own else ""
+        keyed.append(((own or newest, not own, asked), event))
     return [event for _, event in sorted(keyed, key=lambda pair: pair[0])]
 
 

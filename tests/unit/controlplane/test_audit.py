@@ -21,6 +21,16 @@ def names(events: list[Any]) -> list[str]:
     return [each["objectRef"]["name"] for each in events]
 
 
+def test_of_one_revision_the_first_to_ask_comes_first() -> None:
+    """A write that changed nothing may be answered before the one whose revision it saw."""
+    late, early = event("same", 11), event("made", 11)
+    late["requestReceivedTimestamp"], early["requestReceivedTimestamp"] = (
+        "2026-12-01T12:26:36.69Z",
+        "2026-12-01T12:26:36.21Z",
+    )
+    assert names(in_order([late, event("gone"), early, event("next", 12)])) == ["made", "same", "gone", "next"]
+
+
 def test_writes_are_sorted_by_the_revision_they_made() -> None:
     assert names(in_order([event("c", 12), event("a", 10), event("b", 11)])) == ["a", "b", "c"]
 
