@@ -6,6 +6,7 @@ and the API server's.
 
 import asyncio
 import itertools
+import math
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, Final
@@ -83,19 +84,16 @@ async def hands(work: Iterator[Coroutine[Any, Any, None]], count: int = HANDS) -
 
 
 async def paced(rate: float, seconds: float, do: Callable[[int], Coroutine[Any, Any, None]]) -> int:
-    """``do(n)``, ``rate`` times a second for so long, each on time whatever others take; how many were done."""
+    """``do(n)``, ``rate`` times a second for so long, each on time whatever others take; how many were done.
+
+    The first that fails ends it (an ExceptionGroup).
+    """
     began = time.monotonic()
-    tasks: set[asyncio.Task[None]] = set()
-    for number in itertools.count():
-        due = began + number / rate
-        if due - began >= seconds:
-            await asyncio.gather(*tasks)
-            return number
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
-        task = asyncio.create_task(do(number))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-    raise AssertionError("numbers do not end")
+    async with asyncio.TaskGroup() as group:
+        for number in range(math.ceil(rate * seconds)):
+            await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
+            group.create_task(do(number))
+    return math.ceil(rate * seconds)
 
 
 def job(name: str, queues: Queues) -> Document:

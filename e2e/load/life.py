@@ -17,7 +17,7 @@ from classifier import api
 from classifier.cluster.client import MERGE_PATCH, ApiError, Client
 from classifier.instant import SECOND, format_instant
 from classifier.objects import Job
-from e2e import builders, view
+from e2e import builders
 from e2e.builders import GPU, Document, Queues
 from e2e.load import crowd
 
@@ -153,7 +153,8 @@ class Life:
     async def _reactivate(self, gang: Gang) -> None:
         """One that was ended, if there is any: of those that still wait nothing would be undone."""
         namespace = gang.queues.namespace
-        found = await view.every(self._client, api.WORKLOADS, namespace)
+        body = await self._client.request("GET", api.WORKLOADS.path(namespace), timeout=60)
+        found = msgspec.json.decode(body)["items"]
         ended = (workload["metadata"]["name"] for workload in found if not workload["spec"].get("active", True))
         await self._patch(api.WORKLOADS.path(namespace, next(ended, gang.workload)), {"spec": {"active": True}})
 
