@@ -14,17 +14,16 @@ SECONDS: Final = 20.0
 GANGS: Final = 60
 #: MiB. In so short a time only a flood is seen.
 FLOOD: Final = 24.0
-#: What happens in a life.
+#: What happens in a life, however slow the machine.
 LIFE: Final = ("muster_timeouts_total", "muster_mirrors_total", "muster_voids_total", "muster_reviews_total")
 
 
 @pytest.mark.timeout(600)
 async def test_a_busy_while_leaves_nothing_behind(own_cluster: Cluster) -> None:
     async with soak.busy(own_cluster, GANGS) as busy:
-        soaked = await busy.soak(SECONDS, await busy.level(), print)
-    print(dict(soaked.done), f"{soaked.cuts} watches cut, {soaked.before}")
+        soaked = await busy.soak(SECONDS, await busy.level(), print, LIFE)
     lived = {metric: soaked.total(metric) for metric in LIFE}
-    print(lived)
+    print(dict(soaked.done), f"{soaked.cuts} watches cut, {soaked.before}, {lived}")
     assert soaked.after is not None
     assert soaked.after.within(soaked.before)
     assert soaked.bugs == []

@@ -10,7 +10,7 @@ import random
 import statistics
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +36,8 @@ NAMESPACES: Final = 4
 CUT: Final = 7.0
 LOOK: Final = 1.0
 PROGRESS: Final = 30.0
+#: Seconds more, where something has not happened yet.
+MORE: Final = 5.0
 #: What is cut, by a part of its path; "" is everything.
 CUTS: Final = ("/workloads", "/jobs", "/localqueues", "/capacityprofiles", "/pods", "")
 #: Connections of both controllers to the API server that are kept: as many as they once needed at the same moment, to
@@ -97,8 +99,7 @@ class Soaked:
         return statistics.median(looks[-third:]) - statistics.median(looks[:third])
 
     def total(self, metric: str) -> float:
-        """Over all labels."""
-        return sum(value for name, value in self.metrics.items() if name.partition("{")[0] == metric)
+        return _total(self.metrics, metric)
 
 
 @asynccontextmanager
@@ -138,10 +139,21 @@ class Soak:
     def _pods(self) -> list[Pod]:
         return [*self._muster.webhooks, *self._muster.controllers]
 
-    async def live(self, seconds: float) -> None:
-        """So many seconds of changes, at whose end everybody is gone."""
+    async def live(self, seconds: float, counted: Collection[str] = ()) -> None:
+        """So many seconds of changes, and on until all metrics ``counted`` have; at the end everybody is gone."""
         await crowd.paced(RATE, seconds, self._life.change)
+        until = time.monotonic() + PATIENCE
+        while missing := [metric for metric in counted if not _total(await self._metrics(), metric)]:
+            assert time.monotonic() < until, f"nothing was counted by {missing}"
+            await crowd.paced(RATE, MORE, self._life.change)
         await self._life.end()
+
+    async def _metrics(self) -> Counter[str]:
+        """Of all processes together."""
+        found: Counter[str] = Counter()
+        for pod in self._pods:
+            found.update(await view.metrics(pod))
+        return found
 
     async def level(self, known: Levels | None = None) -> Levels:
         """What is held most of the time once it is quiet; with ``known`` as soon as it is no more than that.
@@ -172,14 +184,14 @@ class Soak:
         assert all(each["muster_fence_in_force"] == 1 for each in found)
         return True
 
-    async def soak(self, seconds: float, before: Levels, say: Say) -> Soaked:
-        """``before`` is the level that is to be had again afterwards."""
+    async def soak(self, seconds: float, before: Levels, say: Say, counted: Collection[str] = ()) -> Soaked:
+        """As in ``live``; ``before`` is the level that is to be had again afterwards."""
         soaked = Soaked(before, memory={pod.name: [] for pod in self._pods})
         self._life.done.clear()
         beside = [asyncio.create_task(self._look(soaked, say)), asyncio.create_task(self._cut(soaked))]
         began = time.monotonic()
         try:
-            await self.live(seconds)
+            await self.live(seconds, counted)
         finally:
             soaked.seconds = time.monotonic() - began
             for task in beside:
@@ -190,8 +202,8 @@ class Soak:
                 raise RuntimeError("the soak was not looked at to its end") from error
         soaked.after = await self.level(before)
         soaked.done = Counter(self._life.done)
+        soaked.metrics = await self._metrics()
         for pod in self._pods:
-            soaked.metrics.update(await view.metrics(pod))
             soaked.bugs += [line for line in pod.process.log.read_text().splitlines() if BUG in line]
         return soaked
 
@@ -213,6 +225,11 @@ class Soak:
             if number % 2:
                 self._proxy.when("GET", f"{path}$", watch=True, times=2).gone()
             soaked.cuts += self._proxy.break_streams(path)
+
+
+def _total(metrics: Mapping[str, float], metric: str) -> float:
+    """Over all labels."""
+    return sum(value for name, value in metrics.items() if name.partition("{")[0] == metric)
 
 
 def _least(looks: list[Level]) -> Level:
