@@ -8,10 +8,20 @@ from classifier.cli.aside import aside
 from classifier.cli.classified import classified
 from classifier.cli.connect import connect, namespace_of
 from classifier.cli.errors import CliError, Exit, UsageError
-from classifier.cli.options import Subcommands, add_common, add_fence, add_files, check_source, clock
+from classifier.cli.options import (
+    Subcommands,
+    add_common,
+    add_config_maps,
+    add_fence,
+    add_files,
+    check_source,
+    clock,
+    config_maps,
+)
 from classifier.cli.output import say, say_data
 from classifier.cli.target import parse_target
 from classifier.cli.watch import follow
+from classifier.cluster.configmaps import USUAL, ConfigMaps
 from classifier.cluster.files import load
 from classifier.cluster.reader import Reader
 from classifier.cluster.snapshot import Snapshot
@@ -46,6 +56,7 @@ def add(commands: Subcommands) -> None:
     add_common(parser)
     add_files(parser, "-f", "--filename", "--with")
     add_fence(parser)
+    add_config_maps(parser)
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -53,28 +64,29 @@ async def run(arguments: argparse.Namespace) -> int:
     _, name = parse_target(arguments.target)
     namespace = namespace_of(arguments)
     check_source(arguments)
+    where = config_maps(arguments)
     if arguments.world:
         if arguments.watch:
             raise UsageError("-w follows a cluster, and files do not change; leave it out")
         snapshot = await aside(partial(load, arguments.world, namespace))
         job = _find(snapshot, name, arguments.namespace)
-        show(build(snapshot, owner_of(job), clock(arguments)(), arguments.fence), arguments.output)
+        show(build(snapshot, owner_of(job), clock(arguments)(), arguments.fence, where), arguments.output)
         return Exit.OK
     async with await connect(arguments) as client:
         now = clock(arguments, client.time.now)
         if arguments.watch:
-            return await follow(client, namespace, name, arguments.output, arguments.fence, now)
-        reader = Reader(client)
+            return await follow(client, namespace, name, arguments.output, arguments.fence, now, where)
+        reader = Reader(client, where)
         owner = await reader.job(namespace, name, arguments.fence)
         if owner is None:
             raise CliError(f"there is no Job {namespace}/{name}; see kubectl get jobs -n {namespace}")
-        show(build(reader.snapshot, owner, now(), arguments.fence), arguments.output)
+        show(build(reader.snapshot, owner, now(), arguments.fence, where), arguments.output)
     return Exit.OK
 
 
-def build(snapshot: Snapshot, owner: Owner, now: int, fence: str) -> Report:
+def build(snapshot: Snapshot, owner: Owner, now: int, fence: str, where: ConfigMaps = USUAL) -> Report:
     """The report on one job of a snapshot."""
-    world = world_of(snapshot)
+    world = world_of(snapshot, where)
     verdict = verdict_on(snapshot, world, owner.meta, now)
     picture = observe(snapshot, owner, now, fence=fence_in(snapshot, now, fence), sources=Sources(world))
     return report(picture, verdict, now, classified(snapshot, owner.meta, now))

@@ -51,7 +51,8 @@ def parse_target(
     resource = kinds.get(kind.lower())
     if resource is None:
         known = ", ".join(sorted({r.kind.lower() for r in kinds.values()}))
-        raise UsageError(f"no {what} for kind {kind!r}; kinds: {known}")
+        other = f"; try muster explain {kind}/{name}" if kind.lower() in EXPLAINED else ""
+        raise UsageError(f"no {what} for kind {kind!r}; kinds: {known}{other}")
     check_name(name)
     return resource, name
 

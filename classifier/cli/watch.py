@@ -14,6 +14,7 @@ from classifier.cli.errors import CliError, Exit
 from classifier.cli.output import colours, paint, say_data, say_json_line
 from classifier.clock import settled
 from classifier.cluster.client import Client
+from classifier.cluster.configmaps import ConfigMaps
 from classifier.cluster.reader import JOB_POD_LABEL, MANAGED_LABEL, Reader
 from classifier.cluster.reflector import Reflector
 from classifier.cluster.snapshot import TYPES, Snapshot
@@ -55,6 +56,7 @@ class Following:
         self._fence = fence
         self._snapshot = reader.snapshot
         self._notes = list(reader.snapshot.notes)
+        self._where = reader.where
         #: Judging needs every node, reporting those of the pools: only these are watched.
         self._nodes = world_of(reader.snapshot).nodes
         #: The Nodes ever watched: one that is missing among them is gone, any other is merely not looked at.
@@ -135,7 +137,7 @@ class Following:
                 snapshot.share(resource, reflector.objects)
         if api.NODES not in snapshot.unreadable:
             snapshot.share(api.NODES, nodes)
-        world = world_of(snapshot)
+        world = world_of(snapshot, self._where)
         world.nodes = self._nodes
         verdict = verdict_on(snapshot, world, self._owner.meta, now)
         fence = fence_in(snapshot, now, self._fence)
@@ -147,10 +149,10 @@ class Following:
 
 
 async def follow(
-    client: Client, namespace: str, name: str, form: str | None, fence: str, now: Callable[[], int]
+    client: Client, namespace: str, name: str, form: str | None, fence: str, now: Callable[[], int], where: ConfigMaps
 ) -> int:
     """Show the job until it ends; the exit code says how."""
-    reader = Reader(client)
+    reader = Reader(client, where)
     owner = await reader.job(namespace, name, fence)
     if owner is None:
         raise CliError(f"there is no Job {namespace}/{name}; see kubectl get jobs -n {namespace}")

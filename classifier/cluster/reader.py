@@ -65,7 +65,7 @@ class Reader:
     def __init__(self, client: Client, where: ConfigMaps = USUAL) -> None:
         self.client = client
         self.snapshot = Snapshot()
-        self._where = where
+        self.where = where
 
     async def collect(
         self, resource: Resource, namespace: str | None = None, *, version: str | None = None, **selectors: str
@@ -141,7 +141,7 @@ class Reader:
             *(self.collect(resource) for resource in REFINING),
             *(self.collect(resource, namespace) for namespace in namespaces for resource in REFINING_THERE),
             *(self._machines(resource) for resource in MACHINE_GROUPS),
-            *(self.get(api.CONFIG_MAPS, name.name, name.namespace) for name in self._where if name is not None),
+            *(self.get(api.CONFIG_MAPS, name.name, name.namespace) for name in self.where if name is not None),
         )
 
     async def _machines(self, resource: Resource) -> None:

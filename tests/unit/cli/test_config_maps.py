@@ -1,16 +1,25 @@
 """Kueue's configuration and the rest of what refines a verdict: read where it is, and said where it is not."""
 
+from typing import cast
+
 import pytest
 import yaml
 
 from classifier import api
+from classifier.cli.watch import Following
+from classifier.cluster.client import Client
 from classifier.cluster.configmaps import USUAL, ConfigMapName, ConfigMaps
 from classifier.cluster.files import load
+from classifier.cluster.reader import Reader
 from classifier.cluster.snapshot import TYPES
 from classifier.cluster.world import assumed, world_of
 from classifier.fit.kinds import PODSETS
+from classifier.instant import parse_instant
+from classifier.objects import Job
+from classifier.report import owner_of
+from classifier.report.screen import lines
 from tests.builders import cluster_queue, cohort, config_map
-from tests.unit.cli.conftest import Muster, Write, gang
+from tests.unit.cli.conftest import WORLD, Muster, Write, gang, waiting
 
 NOTE = "muster: Kueue's configuration (kueue-system/kueue-manager-config) {}; its defaults are assumed\n"
 
@@ -101,3 +110,23 @@ def test_what_is_no_name_is_a_usage_error(muster: Muster, write: Write, world: s
     ran = muster("preflight", "-f", write("job.yaml", gang()), "--with", world, f"--{kind}", "config")
     assert ran.code == 2
     assert "'config' is not the NAMESPACE/NAME of a ConfigMap" in ran.err
+
+
+def test_every_judgement_is_by_the_configuration_that_is_named(muster: Muster, write: Write) -> None:
+    """Where Kueue runs elsewhere: what it leaves out there needs no quota, whichever command is asked."""
+    job = gang(uid="u1", created="2026-11-29T10:00:00Z")
+    job["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["example.com/licence"] = 1
+    left_out = "resources: {excludeResourcePrefixes: [example.com/]}"
+    own = config_map("config", "queues", **{"controller_manager_config.yaml": left_out}).raw()
+    path = write("dump.yaml", WORLD, job, waiting("train", "u1"), own)
+    named = ("--kueue-config", "queues/config", "--now", "2026-11-29T10:00:40Z")
+    asked = (("status", "job/train", "-f", path), ("preflight", "-f", path, "--with", path), ("audit", "-f", path))
+    usual, elsewhere = ([muster(*words, *more).out for words in asked] for more in (named[2:], named))
+    assert all("does not cover example.com/licence" in told for told in usual)
+    assert all("does not say how much example.com/licence a node has" in told for told in elsewhere)
+    reader = Reader(cast("Client", None), ConfigMaps(ConfigMapName("queues", "config")))
+    reader.snapshot = load([path], "default")
+    followed = reader.snapshot.get(api.JOBS, Job, "train", "team-a")
+    assert followed is not None
+    report = Following(cast("Client", None), reader, owner_of(followed), "muster-fence").report(parse_instant(named[3]))
+    assert "\n".join(lines(report)) + "\n" == elsewhere[0], "and so does -w"

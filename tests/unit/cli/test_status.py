@@ -83,7 +83,8 @@ def test_now_fixes_the_clock(muster: Muster, dump: str) -> None:
     [
         (("status", "job/none", "-n", "team-a"), 1, "there is no Job team-a/none in these files; see -n"),
         (("status", "train"), 2, "'train' does not name one object; write for example job/train"),
-        (("status", "cronjob/x"), 2, "no status for kind 'cronjob'; kinds: job"),
+        (("status", "cronjob/x"), 2, "no status for kind 'cronjob'; kinds: job\n"),
+        (("status", "trainjob/x"), 2, "no status for kind 'trainjob'; kinds: job; try muster explain trainjob/x\n"),
         (("status", "job/train", "-w"), 2, "files do not change; leave it out"),
         (("status", "job/train", "--context", "c"), 2, "--context has no meaning when the cluster is read from files"),
         (("status", "job/train", "--now", "noon"), 2, "'noon' is not an RFC 3339 time"),
