@@ -202,8 +202,9 @@ class Connection(asyncio.Protocol):
             self._read_on()
 
     def _read_on(self) -> None:
-        """If nothing that came is still to be answered, and answers are taken."""
-        if not (self.task is not None or self._waits or self._full or self._transport.is_closing()):
+        """If nothing that came is still to be answered, and answers are taken. Not what is others' by now: what they do
+        not take they would have to hold."""
+        if not (self.handed_over or self.answering or self._full or self._transport.is_closing()):
             self._transport.resume_reading()
 
     def _look(self) -> None:
@@ -351,7 +352,7 @@ class Connection(asyncio.Protocol):
         others.connection_made(self._transport)
         if self._full:
             others.pause_writing()
-            self._transport.resume_reading()
+        self._transport.resume_reading()
         others.data_received(data)
         self._reviews.rested()
 

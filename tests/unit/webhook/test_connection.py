@@ -185,6 +185,38 @@ async def test_whoever_takes_over_while_answers_are_not_read_is_told_and_hears_w
     assert told == ["pause", "GET /", "resume", " HTTP/1.1", "lost"]
 
 
+@pytest.mark.parametrize("before", [1, 6])
+@pytest.mark.parametrize("waits", [False, True])
+async def test_whoever_takes_over_decides_alone_when_it_is_read_on(before: int, waits: bool) -> None:
+    """Whether or not reading had to wait for the reviews before: what it does not take would else be held for it,
+    without a bound."""
+    running, wire = Running(), Wire()
+
+    class Other(asyncio.Protocol):
+        def data_received(self, data: bytes) -> None:
+            wire.turns.append(data.decode())
+            wire.pause_reading()
+
+    async def decide(_: AnyRequest) -> Answer:
+        if waits:
+            await asyncio.sleep(0)
+        return ALLOWED
+
+    running.decide = decide  # type: ignore[method-assign]
+    running.reviews.others = Other
+    connection = running.reviews()
+    connection.connection_made(wire)
+    connection.data_received(b"".join(request(f"uid-{n}") for n in range(before)))
+    connection.data_received(b"GET /")
+    async with asyncio.timeout(20):
+        while not connection.handed_over:  # noqa: ASYNC110  # each is a turn of the loop
+            await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert wire.sent.count(b"HTTP/1.1 200") == before
+    assert wire.turns[-3:] == ["resume", "GET /", "pause"]
+    connection.connection_lost(None)
+
+
 async def test_many_reviews_at_once_leave_others_their_turn() -> None:
     running, wire = Running(), Wire()
     connection = running.reviews()
