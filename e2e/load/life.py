@@ -16,7 +16,7 @@ import msgspec
 from classifier import api
 from classifier.cluster.client import MERGE_PATCH, ApiError, Client
 from classifier.instant import SECOND, format_instant
-from classifier.objects import Job
+from classifier.objects import Job, Workload
 from e2e import builders
 from e2e.builders import GPU, Document, Queues
 from e2e.load import crowd
@@ -25,6 +25,8 @@ from e2e.load import crowd
 REQUESTS: Final = ("1s", "2s", "5s", "20s", "10m", "4h", None, "soon")
 #: GPUs of a pod: what fits at once, after a scale-up, and never.
 SIZES: Final = (1, 4, 8, 64)
+#: At so many more gangs is looked for one that was ended.
+FEW: Final = 4
 #: How often each thing happens to one of the gangs, of a hundred.
 WEIGHTS: Final = {
     "ask": 25,
@@ -151,12 +153,13 @@ class Life:
         await self._client.request("POST", path, params=params, body=self._job("tried", gang.queues), timeout=60)
 
     async def _reactivate(self, gang: Gang) -> None:
-        """One that was ended, if there is any: of those that still wait nothing would be undone."""
-        namespace = gang.queues.namespace
-        body = await self._client.request("GET", api.WORKLOADS.path(namespace), timeout=60)
-        found = msgspec.json.decode(body)["items"]
-        ended = (workload["metadata"]["name"] for workload in found if not workload["spec"].get("active", True))
-        await self._patch(api.WORKLOADS.path(namespace, next(ended, gang.workload)), {"spec": {"active": True}})
+        """One that was ended, if there is any among a few: of those that still wait nothing would be undone."""
+        for other in (gang, *self._dice.choices(self._gangs, k=FEW)):
+            path = api.WORKLOADS.path(other.queues.namespace, other.workload)
+            workload = msgspec.json.decode(await self._client.request("GET", path, timeout=60), type=Workload)
+            if not workload.active:
+                break
+        await self._patch(path, {"spec": {"active": True}})
 
     async def _delete(self, gang: Gang) -> None:
         namespace = gang.queues.namespace
