@@ -91,7 +91,9 @@ def decided(world: World, state: Server, me: Controller, behind: int = 0) -> Ite
     elif kind == "Delete":
         content = world.workloads.values[state.workload if workload == CURRENT else workload]
         assert content is not None
-        doing = doing._replace(kind="LookBeforeDelete", uid=content.uid, guarded=rules.delete_guards)
+        doing = doing._replace(kind="LookBeforeDelete", uid=content.uid, guarded=rules.delete_guards, seen=False)
+        if not rules.cleanup_look:
+            doing = doing._replace(kind="LookAtPods", seen=laws.cleaned(world.content(state), doing))
         if doing.guarded and owner != CURRENT:
             return
     elif kind == "Commit":
@@ -111,7 +113,7 @@ def decided(world: World, state: Server, me: Controller, behind: int = 0) -> Ite
     elif workload != CURRENT:
         return
     elif kind == "CommitCleanup":
-        if owner == CURRENT and laws.ran(world.job(state), plan.at):
+        if owner == CURRENT and rules.ran_look and laws.ran(world.job(state), plan.at):
             return  # seen before, and then left alone for long
         doing = doing._replace(kind="LookBeforeCleanup")
     yield Step(words, state, (workload, owner, world.doings.of(doing)), broken)
@@ -142,7 +144,8 @@ def go_on(world: World, state: Server, me: Controller, doing: Doing) -> Iterator
                 yield Step(f"has its turn and sends Commit: {doing.words}", state, (workload, owner, sent))
         case "LookBeforeMirror":
             if content is not None and laws.live(content, doing) and content.phase == PENDING:
-                told = world.doings.of(doing._replace(kind="TellEvent", seen=True))
+                kind = "TellEvent" if world.rules.event else "WriteMirror"
+                told = world.doings.of(doing._replace(kind=kind, seen=True))
                 yield Step("sees it settled", state, (CURRENT, owner, told))
             else:
                 # A Workload that is gone is not put into the cache.
@@ -163,9 +166,8 @@ def go_on(world: World, state: Server, me: Controller, doing: Doing) -> Iterator
                 yield Step("sees no such decision", state, (workload, owner, sent))
         case "LookBeforeDelete":
             # ``Remover.delete``: both decisions on the Workload as it is now.
-            stands = content is not None and laws.live(content, doing) and content.phase == PENDING
-            if content is not None and stands and note(content.notes, api.CLEANUP_COMMITTED) == doing.patch[0][1]:
-                pods = world.doings.of(doing._replace(kind="LookAtPods"))
+            if content is not None and laws.cleaned(content, doing) and content.phase == PENDING:
+                pods = world.doings.of(doing._replace(kind="LookAtPods", seen=True))
                 yield Step("sees both decisions stand", state, (CURRENT, owner, pods))
             else:
                 copy = workload if content is None else CURRENT
@@ -175,7 +177,7 @@ def go_on(world: World, state: Server, me: Controller, doing: Doing) -> Iterator
             job = world.job(state)
             if job is None or owner != CURRENT or not job.suspended:
                 yield Step("sees a job that is not at rest", state, (workload, owner, IDLE))
-            elif not laws.ran(job, doing.at):
+            elif not (world.rules.ran_look and laws.ran(job, doing.at)):
                 kind = "CommitCleanup" if doing.kind == "LookBeforeCleanup" else "Delete"
                 sent = world.doings.of(doing._replace(kind=kind))
                 yield Step("sees nothing run", state, (workload, owner, sent))
@@ -211,7 +213,7 @@ def _land(world: World, state: Server, doing: Doing) -> tuple[Server, str | None
         case "Delete":
             if job is None:
                 return state, None
-            return world.put_owner(state, None), laws.deleted(world, state)
+            return world.put_owner(state, None), laws.deleted(world, state, doing)
     if content is None:
         return state, None  # 404: only without a guard
     broken = None
@@ -223,7 +225,4 @@ def _land(world: World, state: Server, doing: Doing) -> tuple[Server, str | None
         content = content._replace(active=False, by=MUSTER)
     elif doing.kind == "CommitCleanup":
         broken = laws.cleanup_committed(world, state)
-        state = world.remember(state, past._replace(cleaned=True))
-    elif (api.CLEANUP_COMMITTED, None) in doing.patch:
-        state = world.remember(state, past._replace(cleaned=False))
     return world.put_workload(state, content._replace(notes=notes)), broken

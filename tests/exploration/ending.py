@@ -1,5 +1,7 @@
 """Where it ends if nothing more happens: one controller that hears of everything, Kueue's own controllers, and time.
 
+No capacity comes: a wait with its quota reserved and a check pending is one that must end, as any other.
+
 From every state these alone must bring each wait that is due to its decision, each decision to its mirror and its
 event, each dead mirror and marker off, and each committed cleanup to the deletion. Time goes on only to the instant the
 controller asked to be woken at, as ``controller.deadlines`` does.
@@ -11,7 +13,7 @@ from classifier import api
 from tests.exploration import controllers, laws, surroundings
 from tests.exploration.controllers import FRESH
 from tests.exploration.history import described
-from tests.exploration.server import PENDING, decision_of, ledger_of, marker_of, note
+from tests.exploration.server import ADMITTED, decision_of, ledger_of, marker_of, note
 from tests.exploration.world import Controller, Left, Server, Step, World
 
 #: No state is further from its end than this.
@@ -115,6 +117,6 @@ class Endings:
             return "the marker of no decision stays"
         bounded = world.setting.settings.policies[state.policy] is not None and world.setting.settings.enforce
         waits = content.active and not content.traced and (ledger is None or ledger.started is None)
-        if bounded and waits and content.phase == PENDING:
+        if bounded and waits and content.phase != ADMITTED:
             return "a wait that is never ended"
         return None

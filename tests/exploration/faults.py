@@ -40,6 +40,21 @@ FAULTS: Final = {
         "an event of a decision that was not live",
         ("a person reactivates", "watch of Workloads falls behind", "decides Mirror", "tells the event"),
     ),
+    "the event before the mirror": Fault(
+        Setting(rules=Rules(event=False)),
+        "a decision without its event",
+        ("decides Mirror", "is served with WriteMirror"),
+    ),
+    "the look at what ran since the decision": Fault(
+        Setting(Left(lettings=1), Settings(ttl=1), horizon=2, rules=Rules(ran_look=False)),
+        "a job that ran since the decision is deleted",
+        ("is served with Commit", "lets the job go", "Kueue stops the job", "is served with Delete"),
+    ),
+    "the look before the deletion": Fault(
+        Setting(Left(lags=1, deletions=1), Settings(ttl=1), horizon=2, rules=Rules(cleanup_look=False)),
+        "a job is deleted without a committed cleanup",
+        ("is served with CommitCleanup", "a person deletes the Workload", "decides Delete", "is served with Delete"),
+    ),
     "the deletion's preconditions": Fault(
         Setting(Left(deletions=1), Settings(ttl=1), horizon=2, rules=Rules(delete_guards=False)),
         "a job that runs is deleted",

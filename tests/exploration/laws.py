@@ -21,6 +21,11 @@ def live(content: Content | None, doing: Doing) -> bool:
     )
 
 
+def cleaned(content: Content | None, doing: Doing) -> bool:
+    """Whether the cleanup that a step carries out stands, on a decision that is live."""
+    return live(content, doing) and content is not None and note(content.notes, api.CLEANUP_COMMITTED) == doing.cleanup
+
+
 def ran(job: Owner | None, since: int) -> bool:
     """Whether the job itself tells that it was let go after an instant; its times are whole seconds, cut off."""
     return job is not None and (not job.suspended or job.stopped + SECOND > since)
@@ -114,13 +119,13 @@ def cleanup_committed(world: World, state: Server) -> str | None:
     return "a cleanup of what holds quota" if content.phase != PENDING else None
 
 
-def deleted(world: World, state: Server) -> str | None:
-    """Nothing is deleted without a committed cleanup, and nothing that runs or ran since."""
+def deleted(world: World, state: Server, doing: Doing) -> str | None:
+    """Nothing is deleted without a committed cleanup that stood since the step began, and nothing that runs or ran."""
     job, past = world.job(state), world.past(state)
     assert job is not None
     if not job.suspended:
         return "a job that runs is deleted"
-    if not past.cleaned:
+    if not doing.seen:
         return "a job is deleted without a committed cleanup"
     if past.ran:
         return "a job that ran since the decision is deleted"

@@ -19,6 +19,7 @@ MOMENT = SECOND
 
 def steps(world: World, state: Server) -> Iterator[Step]:
     yield from kueue(world, state)
+    yield from checks(world, state)
     yield from scheduler(world, state)
     yield from people(world, state)
     if state.now < world.setting.horizon * TICK:
@@ -39,10 +40,6 @@ def kueue(world: World, state: Server) -> Iterator[Step]:
             # By the job controller itself: it is not about to start the job.
             cleared_state = world.put_workload(state, cleared)._replace(starting=False)
             yield Step("Kueue clears the reservation", cleared_state)
-        if content.phase == RESERVED and content.active and not content.evicted:
-            # Strict, and only on a Workload it holds for active; with an older copy it is refused (§3.4, 5a).
-            admitted = content._replace(phase=ADMITTED, changed=state.now + MOMENT)
-            yield Step("the checks are ready: Kueue admits", world.put_workload(state, admitted))
         if job is None or job.uid != content.owner:
             yield Step("the Workload is garbage-collected", _gone(world, state))
     if job is None:
@@ -62,6 +59,15 @@ def kueue(world: World, state: Server) -> Iterator[Step]:
         yield Step(
             "Kueue stops the job", world.put_owner(state, job._replace(suspended=True, stopped=state.now + MOMENT))
         )
+
+
+def checks(world: World, state: Server) -> Iterator[Step]:
+    """Capacity may come at any time, and need never: that is what a wait is bounded for."""
+    content = world.content(state)
+    if content is not None and content.phase == RESERVED and content.active and not content.evicted:
+        # Strict, and only on a Workload it holds for active; with an older copy it is refused (§3.4, 5a).
+        admitted = content._replace(phase=ADMITTED, changed=state.now + MOMENT)
+        yield Step("the checks are ready: Kueue admits", world.put_workload(state, admitted))
 
 
 def scheduler(world: World, state: Server) -> Iterator[Step]:

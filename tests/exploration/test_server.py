@@ -25,15 +25,12 @@ def _server(world: World, content: Content | None, scheduler: int = 0, job: Owne
 
 def _after(world: World, server: Server, words: str) -> Content | None:
     """The Workload after the one step of that name; the step must be possible."""
-    steps = [*surroundings.kueue(world, server), *surroundings.scheduler(world, server)]
-    (step,) = [step for step in steps if words in step.words]
+    (step,) = [step for step in surroundings.steps(world, server) if words in step.words]
     return world.content(step.server)
 
 
 def _possible(world: World, server: Server) -> str:
-    return "; ".join(
-        step.words for step in (*surroundings.kueue(world, server), *surroundings.scheduler(world, server))
-    )
+    return "; ".join(step.words for step in surroundings.steps(world, server))
 
 
 def test_a_stale_admission_lands_on_an_inactive_workload_and_the_marker_survives_it() -> None:

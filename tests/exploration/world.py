@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+from classifier import api
 from tests.exploration.decisions import Decisions, Settings
 from tests.exploration.server import Content, Numbers, Owner, Patch
 
@@ -16,7 +17,7 @@ class Doing(NamedTuple):
     """A step of ``controller.act`` that is under way: the next request to the server.
 
     ``guarded`` by the resourceVersion it was decided on; ``current``: the job's copy it was decided on is still the
-    newest. ``seen``: the decision it speaks of was live on the server at some time since the step began.
+    newest. ``seen``: the decisions it speaks of were live on the server at some time since the step began.
     """
 
     kind: str
@@ -28,6 +29,11 @@ class Doing(NamedTuple):
     guarded: bool = True
     current: bool = True
     seen: bool = True
+
+    @property
+    def cleanup(self) -> str | None:
+        """Of a deletion and what leads there: the second decision, as it is on the Workload."""
+        return dict(self.patch).get(api.CLEANUP_COMMITTED)
 
 
 #: Requests that change the Workload, and the job, and the looks before them, which are in vain if it changes meanwhile.
@@ -66,7 +72,7 @@ class Past(NamedTuple):
 
     ``commits`` and ``told`` are (uid, attempt, at) of the decisions made and of the events about them; ``since`` is
     when the present wait began, ``floor`` the lowest attempt a decision on it may have. ``ran``: the job was let go
-    since the last decision. ``cleaned``: a cleanup was committed.
+    since the last decision.
     """
 
     uids: int = 1
@@ -75,7 +81,6 @@ class Past(NamedTuple):
     since: int = 0
     floor: int = 1
     ran: bool = False
-    cleaned: bool = False
 
 
 class Server(NamedTuple):
@@ -110,6 +115,9 @@ class Rules(NamedTuple):
     second_look: bool = True
     job_look: bool = True
     settled_look: bool = True
+    event: bool = True
+    cleanup_look: bool = True
+    ran_look: bool = True
     delete_guards: bool = True
 
 
