@@ -32,6 +32,7 @@ from e2e.controlplane.chart import Muster
 from e2e.controlplane.cluster import Cluster
 from e2e.controlplane.processes import tail
 from e2e.invariants import History
+from e2e.letting_in import Stage, staged
 from e2e.wait import eventually
 
 HERE: Final = Path(__file__).parent
@@ -300,10 +301,27 @@ def invariants_of_every_kind(every_kind: Cluster) -> Invariants:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def nothing_forbidden(invariants_of_every_kind: Invariants) -> AsyncIterator[None]:
-    """For the modules of the second cluster."""
+async def nothing_forbidden(invariants: Invariants) -> AsyncIterator[None]:
+    """For the files whose scenarios share one namespace."""
+    yield
+    await invariants.check()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def nothing_forbidden_of_every_kind(invariants_of_every_kind: Invariants) -> AsyncIterator[None]:
+    """The same on the second cluster."""
     yield
     await invariants_of_every_kind.check()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stage(
+    request: pytest.FixtureRequest, cluster: Cluster, muster: Muster, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
+    """Where the webhook lets in or refuses: on the file's own ``QUEUES``."""
+    queues: Queues = request.module.QUEUES
+    async with staged(cluster, muster, queues, tmp_path_factory.mktemp("alice")) as made:
+        yield made
 
 
 def _short(name: str) -> str:

@@ -9,29 +9,15 @@ import pytest_asyncio
 from classifier import api
 from e2e import builders, view
 from e2e.builders import Document, Queues
-from e2e.conftest import Invariants
-from e2e.controlplane.chart import NAMESPACE, Muster
-from e2e.controlplane.cluster import Cluster
+from e2e.controlplane.chart import NAMESPACE
 from e2e.controlplane.egress import Fault
-from e2e.letting_in import QUOTA, Stage, left_alone, staged
+from e2e.letting_in import QUOTA, Stage, left_alone
 from e2e.submit import gang
 from e2e.wait import eventually
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("nothing_forbidden")]
 
 QUEUES: Final = Queues("fail-closed", "queue", "fail-closed", "fail-closed")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def stage(cluster: Cluster, muster: Muster, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    async with staged(cluster, muster, QUEUES, tmp_path_factory.mktemp("alice")) as made:
-        yield made
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def nothing_forbidden(stage: Stage, invariants: Invariants) -> AsyncIterator[None]:
-    yield
-    await invariants.check()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

@@ -17,10 +17,8 @@ import pytest_asyncio
 from classifier import api
 from e2e import builders
 from e2e.builders import Document, Queues
-from e2e.conftest import Invariants
-from e2e.controlplane.chart import NAMESPACE, WEBHOOK, Muster
-from e2e.controlplane.cluster import Cluster
-from e2e.letting_in import JOBS, QUOTA, Stage, let_in_unseen, profile, staged
+from e2e.controlplane.chart import NAMESPACE, WEBHOOK
+from e2e.letting_in import JOBS, QUOTA, Stage, let_in_unseen, profile
 from e2e.standin import DOES, FAILURES, StandIn
 from e2e.submit import Answer, gang
 from e2e.wait import eventually
@@ -28,18 +26,6 @@ from e2e.wait import eventually
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("nothing_forbidden")]
 
 QUEUES: Final = Queues("fail-open", "queue", "fail-open", "fail-open")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def stage(cluster: Cluster, muster: Muster, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    async with staged(cluster, muster, QUEUES, tmp_path_factory.mktemp("alice")) as made:
-        yield made
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def nothing_forbidden(stage: Stage, invariants: Invariants) -> AsyncIterator[None]:
-    yield
-    await invariants.check()
 
 
 # --- answers that are none ------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from e2e.played import appwrapper
 from e2e.played.hands import Hands
 from e2e.wait import eventually
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("nothing_forbidden")]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("nothing_forbidden_of_every_kind")]
 
 T = TypeVar("T")
 

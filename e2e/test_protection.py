@@ -35,7 +35,7 @@ from e2e.submit import Answer
 from e2e.wait import eventually
 from tests.chart.render import of_kind
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("nothing_forbidden")]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("nothing_forbidden_of_every_kind")]
 
 MIRROR: Final = [key for key in api.MIRROR_KEYS if key in OURS]
 KEPT: Final = [key for key in OURS if key not in api.MIRROR_KEYS]

@@ -10,29 +10,15 @@ import pytest_asyncio
 from e2e import view
 from e2e.builders import Queues
 from e2e.chaos import ChaosProxy
-from e2e.conftest import Invariants
-from e2e.controlplane.chart import WEBHOOK, Muster
-from e2e.controlplane.cluster import Cluster
+from e2e.controlplane.chart import WEBHOOK
 from e2e.controlplane.node import Override
-from e2e.letting_in import Stage, let_in_unseen, staged
+from e2e.letting_in import Stage, let_in_unseen
 from e2e.submit import Answer, gang
 from e2e.wait import eventually
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("nothing_forbidden")]
 
 QUEUES: Final = Queues("stale-copies", "queue", "stale-copies", "stale-copies")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def stage(cluster: Cluster, muster: Muster, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    async with staged(cluster, muster, QUEUES, tmp_path_factory.mktemp("alice")) as made:
-        yield made
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def nothing_forbidden(stage: Stage, invariants: Invariants) -> AsyncIterator[None]:
-    yield
-    await invariants.check()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

@@ -23,7 +23,7 @@ from e2e.kinds import Kind
 from e2e.submit import Answer, Person, person
 from e2e.wait import eventually
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("nothing_forbidden")]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("nothing_forbidden_of_every_kind")]
 
 QUEUES: Final = Queues("reviews", "queue", "reviews", "reviews")
 LABEL: Final = {"key": "capacity.example.com/topology", "value": "same-rack"}
