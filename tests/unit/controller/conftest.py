@@ -1,22 +1,16 @@
 """The engine's fixtures: a cluster in memory, and controllers to start on it."""
 
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from classifier import api
-from classifier.cluster.client import Client
-from controller.engine import Engine
-from controller.metrics import Metrics
-from controller.settings import parse
 from tests.apiserver import serving
 from tests.builders import cluster_queue, local_queue, namespace
-from tests.unit.cluster.conftest import write_kubeconfig
-from tests.unit.controller.inmemory import Cluster, Controller, fence
+from tests.unit.controller.inmemory import Cluster, Controller, fence, life
 
 
 @pytest.fixture
@@ -33,23 +27,6 @@ async def cluster() -> AsyncIterator[Cluster]:
 
 
 @pytest.fixture
-def start(cluster: Cluster, tmp_path: Path) -> Any:
-    """Starts a controller on the cluster; leaving the block kills it."""
-
-    @contextlib.asynccontextmanager
-    async def started(*arguments: str) -> AsyncIterator[Controller]:
-        kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", cluster.url)
-        settings = parse(["--fence-settle=0s", "--recovery-grace=1ms", "--rate=0", *arguments])
-        metrics = Metrics()
-        async with await Client.connect(kubeconfig=kubeconfig) as client:
-            engine = Engine(client, settings, metrics)
-            task = asyncio.create_task(engine.run())
-            try:
-                yield Controller(engine, metrics)
-                assert not task.done(), task
-            finally:
-                engine.close()
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-
-    return started
+def start(cluster: Cluster, tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Controller]]:
+    """Starts a controller on the cluster, in no need to wait; leaving the block kills it."""
+    return partial(life, cluster, tmp_path, "--recovery-grace=1ms", "--rate=0")

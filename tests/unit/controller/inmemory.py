@@ -1,20 +1,25 @@
 """A cluster in memory and one life of the controller on it, for the tests of the engine."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 from aiohttp import web
 
 from classifier import api, clock
 from classifier.clock import Ledger
+from classifier.cluster.client import Client
 from classifier.fence_spec import EXPECTED_BINDING_SPEC, EXPECTED_POLICY_SPEC
 from classifier.instant import HOUR, MINUTE, format_instant
 from controller.engine import Engine
 from controller.metrics import Metrics
+from controller.settings import parse
 from tests.apiserver import ApiServer, Call
 from tests.builders import WorkloadBuilder, job, workload
 from tests.selection import Object
+from tests.unit.cluster.conftest import write_kubeconfig
 
 JOB = api.JOBS.path("team", "train")
 WORKLOAD = api.WORKLOADS.path("team", "job-train-1a2b3")
@@ -114,3 +119,20 @@ class Controller:
         async with asyncio.timeout(20):
             while not condition():  # noqa: ASYNC110  # the engine has no event for what is asked
                 await asyncio.sleep(0.005)
+
+
+@contextlib.asynccontextmanager
+async def life(cluster: Cluster, folder: Path, *arguments: str) -> AsyncIterator[Controller]:
+    """One life of a controller on a cluster whose fence has long been there; leaving the block kills it."""
+    kubeconfig = write_kubeconfig(folder / "kubeconfig", cluster.url)
+    metrics = Metrics()
+    async with await Client.connect(kubeconfig=kubeconfig) as client:
+        engine = Engine(client, parse(["--fence-settle=0s", *arguments]), metrics)
+        task = asyncio.create_task(engine.run())
+        try:
+            yield Controller(engine, metrics)
+            assert not task.done(), task
+        finally:
+            engine.close()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

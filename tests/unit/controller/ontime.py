@@ -4,31 +4,23 @@ Both ends are in one process and one event loop, so that a byte that is on its w
 """
 
 import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator
 from email.utils import formatdate
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from aiohttp import web
 
-from classifier.cluster.client import Client
 from classifier.cluster.reflector import Reflector
 from classifier.cluster.servertime import ServerTime
 from classifier.instant import SECOND
 from controller.bucket import TokenBucket
 from controller.election import Election
-from controller.engine import Engine
 from controller.heartbeat import beat
-from controller.metrics import Metrics
 from controller.outage import Outage
-from controller.settings import parse
 from tests.selection import Object
-from tests.unit.cluster.conftest import write_kubeconfig
-from tests.unit.controller.inmemory import Cluster, Controller
+from tests.unit.controller.inmemory import Cluster
 
 
 def seconds() -> float:
@@ -73,20 +65,3 @@ def on_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     # A hundred beats a second would be most of what happens in an hour.
     monkeypatch.setattr("controller.engine.beat", partial(beat, period=60.0))
     monkeypatch.setattr("classifier.cluster.client.ServerTime", partial(ServerTime, monotonic=seconds))
-
-
-@contextlib.asynccontextmanager
-async def controller(cluster: Timed, folder: Path, *arguments: str) -> AsyncIterator[Controller]:
-    """One life of a controller with the defaults of people; leaving the block kills it."""
-    kubeconfig = write_kubeconfig(folder / "kubeconfig", cluster.url)
-    metrics = Metrics()
-    async with await Client.connect(kubeconfig=kubeconfig) as client:
-        engine = Engine(client, parse(["--fence-settle=0s", *arguments]), metrics)
-        task = asyncio.create_task(engine.run())
-        try:
-            yield Controller(engine, metrics)
-            assert not task.done(), task
-        finally:
-            engine.close()
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)

@@ -6,7 +6,7 @@ is back, a commit was tried (dry run), and the grace is over.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +16,8 @@ from classifier import api
 from classifier.instant import MINUTE, SECOND, instant_or_none
 from tests.apiserver import Fault, answer, reset, serving, silent
 from tests.builders import cluster_queue, job, local_queue, namespace, workload
-from tests.unit.controller.inmemory import fence
-from tests.unit.controller.ontime import Timed, controller, on_the_loop, seconds
+from tests.unit.controller.inmemory import fence, life
+from tests.unit.controller.ontime import Timed, on_the_loop, seconds
 
 #: A byte that one end has sent is there when the loop looks next: no more rounds without work are needed than these.
 pytestmark = [pytest.mark.looptime(noop_cycles=3), pytest.mark.timeout(120)]
@@ -37,6 +37,11 @@ SILENCES: Final[dict[str, Callable[[], Fault]]] = {
     "reset": reset,
     "silent": silent,
 }
+
+
+@pytest.fixture(autouse=True)
+def _on_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_the_loop(monkeypatch)
 
 
 class Hour:
@@ -138,59 +143,47 @@ async def _nothing() -> None:
     return
 
 
+@contextlib.asynccontextmanager
+async def an_hour() -> AsyncIterator[Hour]:
+    """No fixture: looptime's time is that of tests alone."""
+    async with serving(Timed()) as cluster:
+        assert isinstance(cluster, Timed)
+        yield Hour(cluster)
+
+
 @pytest.mark.parametrize("silence", SILENCES)
 async def test_what_falls_due_in_an_hour_of_outage_is_ended_after_it_and_the_grace(
-    silence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    silence: str, tmp_path: Path
 ) -> None:
-    on_the_loop(monkeypatch)
-    async with serving(Timed()) as cluster:
-        assert isinstance(cluster, Timed)
-        hour = Hour(cluster)
-        async with controller(cluster, tmp_path):
-            await _play(hour, SILENCES[silence](), _nothing)
+    async with an_hour() as hour, life(hour.cluster, tmp_path):
+        await _play(hour, SILENCES[silence](), _nothing)
 
 
-async def test_kueue_is_away_for_longer_than_the_api_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    on_the_loop(monkeypatch)
-    async with serving(Timed()) as cluster:
-        assert isinstance(cluster, Timed)
-        hour = Hour(cluster)
-        async with controller(cluster, tmp_path):
-            await _play(hour, SILENCES["refused"](), _nothing, returned=BACK + 15)
+async def test_kueue_is_away_for_longer_than_the_api_server(tmp_path: Path) -> None:
+    async with an_hour() as hour, life(hour.cluster, tmp_path):
+        await _play(hour, SILENCES["refused"](), _nothing, returned=BACK + 15)
 
 
-async def test_a_controller_that_is_restarted_in_the_outage_knows_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    on_the_loop(monkeypatch)
-    async with serving(Timed()) as cluster:
-        assert isinstance(cluster, Timed)
-        hour = Hour(cluster)
-        async with contextlib.AsyncExitStack() as lives:
-            await lives.enter_async_context(controller(cluster, tmp_path))
+async def test_a_controller_that_is_restarted_in_the_outage_knows_of_it(tmp_path: Path) -> None:
+    async with an_hour() as hour, contextlib.AsyncExitStack() as lives:
+        await lives.enter_async_context(life(hour.cluster, tmp_path))
 
-            async def restart() -> None:
-                await hour.at(GONE + 30)
-                await lives.aclose()
-                await lives.enter_async_context(controller(cluster, tmp_path))
+        async def restart() -> None:
+            await hour.at(GONE + 30)
+            await lives.aclose()
+            await lives.enter_async_context(life(hour.cluster, tmp_path))
 
-            await _play(hour, SILENCES["refused"](), restart)
+        await _play(hour, SILENCES["refused"](), restart)
 
 
-async def test_controllers_that_were_away_as_well_return_with_the_api_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_controllers_that_were_away_as_well_return_with_the_api_server(tmp_path: Path) -> None:
     """As after a power cut: nothing tells of it but the Lease, which nobody has renewed for an hour."""
-    on_the_loop(monkeypatch)
-    async with serving(Timed()) as cluster:
-        assert isinstance(cluster, Timed)
-        hour = Hour(cluster)
-        async with contextlib.AsyncExitStack() as lives:
-            await lives.enter_async_context(controller(cluster, tmp_path))
+    async with an_hour() as hour, contextlib.AsyncExitStack() as lives:
+        await lives.enter_async_context(life(hour.cluster, tmp_path))
 
-            async def restart() -> None:
-                await lives.aclose()
-                await hour.at(BACK)
-                await lives.enter_async_context(controller(cluster, tmp_path))
+        async def restart() -> None:
+            await lives.aclose()
+            await hour.at(BACK)
+            await lives.enter_async_context(life(hour.cluster, tmp_path))
 
-            await _play(hour, SILENCES["refused"](), restart)
+        await _play(hour, SILENCES["refused"](), restart)
