@@ -1,0 +1,56 @@
+"""Workloads that nobody owns, and references that lead nowhere."""
+
+from typing import Any
+
+from classifier import api
+from classifier.instant import HOUR, MINUTE, format_instant
+from tests.builders import workload
+from tests.unit.controller.gangs import GROUP, at, ledger, mirrors, pod, waiting
+from tests.unit.controller.inmemory import WORKLOAD, Cluster, now
+
+
+def orphan(cluster: Cluster) -> str:
+    """A Workload that a person made, an hour ago."""
+    path = api.WORKLOADS.path("team", "mine")
+    since = now() - HOUR
+    deadline = format_instant(since + 30 * MINUTE)
+    mine = workload("mine").metadata(ownerReferences=None).created(since)
+    told = mine.annotate(api.ADMISSION_CLOCK, ledger("mine", since)).annotate(api.ADMISSION_DEADLINE, deadline)
+    cluster.put(path, told.raw())
+    return path
+
+
+async def test_a_workload_that_nobody_owns_carries_it_all_itself_where_asked_for(cluster: Cluster, start: Any) -> None:
+    path = orphan(cluster)
+    async with start("--bound-ownerless=true") as controller:
+        await controller.until(lambda: cluster.annotations(path).get(api.ADMISSION_OUTCOME_OF) == "uid-of-mine/1")
+        assert cluster.objects[path]["spec"]["active"] is False
+        cluster.edit(path, lambda obj: obj["spec"].update(active=True))
+        await controller.until(lambda: api.ADMISSION_OUTCOME_OF not in cluster.annotations(path))
+        assert api.COMMITTED not in cluster.annotations(path)
+    (event,) = cluster.events
+    assert event["regarding"]["kind"] == event["related"]["kind"] == "Workload"
+
+
+async def test_a_workload_that_nobody_owns_is_let_alone_otherwise(cluster: Cluster, start: Any) -> None:
+    path = orphan(cluster)
+    waiting(cluster, "p-0")
+    async with start() as controller:
+        await controller.until(lambda: mirrors(cluster, "p-0") == {"uid-of-gang/1"})
+        await controller.until(lambda: controller.engine._queue.idle)
+    assert path not in {call.path for call in cluster.writes}
+
+
+async def test_no_name_that_people_write_leads_to_another_path(cluster: Cluster, start: Any) -> None:
+    """Nobody checks what an owner reference names, nor an annotation: they must not choose what is read for them."""
+    elsewhere = "../../../../../../api/v1/namespaces/kube-system/secrets/token"
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": elsewhere, "uid": "uid-of-none", "controller": True}
+    cluster.put(WORKLOAD, workload().metadata(ownerReferences=[owner]).raw())
+    mirrored = pod("lone", "").annotate(GROUP, elsewhere).annotate(api.ADMISSION_OUTCOME_OF, "uid-of-none/1")
+    cluster.put(at("lone"), mirrored.raw())
+    waiting(cluster, "p-0")
+    async with start() as controller:
+        await controller.until(lambda: mirrors(cluster, "p-0") == {"uid-of-gang/1"})
+        await controller.until(lambda: api.ADMISSION_OUTCOME_OF not in cluster.annotations(at("lone")))
+        await controller.until(lambda: controller.engine._queue.idle)
+    assert not [call for call in cluster.calls if "/secrets" in call.path]
