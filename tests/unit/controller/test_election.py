@@ -1,162 +1,21 @@
 """The election at work on virtual time: who leads, what becomes of the work, and what every failure costs."""
 
 import asyncio
-import contextlib
 import random
-from collections.abc import AsyncIterator, Callable
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
-import msgspec
 import pytest
 
-from classifier import api
 from classifier.cluster.client import ApiError, Unreachable
 from classifier.instant import SECOND, instant_or_none
-from controller.election import LEASE, Election
-from controller.lease import Terms
-from controller.outage import Outage
+from tests.unit.controller.electing import TERMS, Replica, Server, hang, nothing, now, refuse, reset, running
 
 pytestmark = pytest.mark.looptime
 
-TERMS: Final = Terms(lease=15, renew=10, retry=2)
-PATH: Final = api.LEASES.path("muster-system", "muster-controller")
-
-
-def now() -> float:
-    return asyncio.get_running_loop().time()
-
-
-class Clock:
-    """The API server's; it may be set."""
-
-    def __init__(self) -> None:
-        self.ahead = 1_700_000_000 * SECOND
-
-    def now(self) -> int:
-        return self.ahead + int(now() * SECOND)
-
-
-class Server:
-    """Keeps one Lease. ``fault`` is called with each request's method before it is carried out."""
-
-    def __init__(self) -> None:
-        self.clock = Clock()
-        self.lease: dict[str, Any] | None = None
-        self.version = 0
-        self.calls: list[str] = []
-
-    def carry_out(self, method: str, body: Any) -> bytes:
-        self.calls.append(method)
-        if method == "POST":
-            if self.lease is not None:
-                raise ApiError(409, "AlreadyExists", "it is there")
-            self.lease = {"spec": {}}
-        elif self.lease is None:
-            raise ApiError(404, "NotFound", "no such lease")
-        if method != "GET":
-            version = body["metadata"].get("resourceVersion")
-            if method == "PATCH" and version != self.lease["metadata"]["resourceVersion"]:
-                raise ApiError(409, "Conflict", "it has been modified")
-            self.version += 1
-            spec = {k: v for k, v in (self.lease["spec"] | body["spec"]).items() if v is not None}
-            said = self.said | body["metadata"].get("annotations", {})
-            metadata = {"resourceVersion": str(self.version), "annotations": {k: v for k, v in said.items() if v}}
-            self.lease = {"metadata": metadata, "spec": spec}
-        return msgspec.json.encode(self.lease)
-
-    @property
-    def holder(self) -> str | None:
-        return None if self.lease is None else self.lease["spec"].get("holderIdentity")
-
-    @property
-    def said(self) -> dict[str, str]:
-        """What the holder says besides."""
-        found: dict[str, str] = (self.lease or {}).get("metadata", {}).get("annotations", {})
-        return found
-
-
-class Link:
-    """One process's way to the server."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self.time = server.clock
-        #: Before and after the request is carried out.
-        self.before: Callable[[str], Any] = _nothing
-        self.after: Callable[[str], Any] = _nothing
-
-    async def request(self, method: str, path: str, *, params: Any = None, body: Any = None, **_: Any) -> bytes:
-        assert path == PATH or (method == "POST" and path == api.LEASES.path("muster-system"))
-        await self.before(method)
-        answer = self._server.carry_out(method, body)
-        await self.after(method)
-        return answer
-
-
-async def _nothing(_: str) -> None:
-    return
-
-
-async def hang(_: str) -> None:
-    await asyncio.Event().wait()
-
-
-async def reset(_: str) -> None:
-    raise Unreachable("the connection was reset")
-
-
-async def refuse(_: str) -> None:
-    raise ApiError(503, "ServiceUnavailable", "etcd is away")
-
-
-class Replica:
-    """One process: its election, and the spans in which its work ran."""
-
-    def __init__(self, server: Server, name: str) -> None:
-        self.link = Link(server)
-        self.outage = Outage(10, 60 * SECOND, server.clock.now, now)
-        self.election = Election(
-            self.link, "muster-system", "muster-controller", name, TERMS, self.outage, monotonic=self._monotonic
-        )
-        #: For how long it was stopped; nothing of it ran then.
-        self.stopped = 0.0
-        self.began: list[float] = []
-        self.ended: list[float] = []
-        self.failure = asyncio.Event()
-
-    def _monotonic(self) -> float:
-        return now() + self.stopped
-
-    async def work(self) -> None:
-        self.began.append(now())
-        try:
-            await self.failure.wait()
-            raise ValueError("a bug")
-        finally:
-            self.ended.append(now())
-
-    def leads(self) -> bool:
-        return self.election.leading
-
-    @property
-    def works(self) -> bool:
-        return len(self.began) > len(self.ended)
-
-
-@contextlib.asynccontextmanager
-async def running(*replicas: Replica) -> AsyncIterator[list[asyncio.Task[None]]]:
-    tasks = [asyncio.create_task(replica.election.run(replica.work)) for replica in replicas]
-    try:
-        yield tasks
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
 
 @pytest.fixture
-async def server() -> Server:
+def server() -> Server:
     return Server()
 
 
@@ -185,7 +44,7 @@ async def test_a_leader_that_cannot_renew_stops_before_the_other_begins(server: 
         assert one.ended[0] <= cut + TERMS.renew + 0.1
         assert other.began[0] - one.ended[0] >= TERMS.lease - TERMS.renew - 0.2
         assert other.began[0] <= cut + TERMS.lease + TERMS.retry + 0.1
-        one.link.before = _nothing
+        one.link.before = nothing
         await asyncio.sleep(60)
         assert (one.works, other.works) == (False, True)
 
@@ -195,7 +54,7 @@ async def test_a_renewal_whose_answer_is_lost_is_made_good_by_the_next(server: S
 
     async def lose(method: str) -> None:
         if method == "PATCH":
-            one.link.after = _nothing
+            one.link.after = nothing
             raise Unreachable("reset after the write")
 
     async with running(one):
@@ -308,85 +167,6 @@ async def test_the_gap_reaches_from_the_last_renewal_to_the_beginning(server: Se
         assert gap.renewed == renewed
         assert gap.acquired == server.clock.ahead + int(other.began[0] * SECOND)
         assert other.election.terms == 1
-
-
-async def test_an_answer_that_never_comes_is_an_outage_for_everybody(server: Server) -> None:
-    one = Replica(server, "one")
-    async with running(one):
-        await asyncio.sleep(5)
-        one.link.before = hang
-        await asyncio.sleep(40)
-        assert one.outage.trial
-    assert LEASE == "lease"
-
-
-def in_outage(replica: Replica) -> None:
-    """Kueue's webhook has been away for long enough: only whoever writes to Workloads sees that."""
-    replica.outage.failed("workloads", took=10)
-
-
-async def test_the_next_leader_goes_on_in_an_outage_it_has_not_seen(server: Server) -> None:
-    one, other = Replica(server, "one"), Replica(server, "other")
-    async with running(one, other):
-        await asyncio.sleep(5)
-        in_outage(one)
-        await asyncio.sleep(TERMS.retry)
-        since = server.said[api.OUTAGE_SINCE]
-        one.link.before = hang
-        await asyncio.sleep(30)
-        assert other.works
-        assert other.outage.trial
-        assert server.said[api.OUTAGE_SINCE] == since
-
-
-async def test_a_leader_that_is_ended_says_that_it_was_in_an_outage(server: Server) -> None:
-    one, other = Replica(server, "one"), Replica(server, "other")
-    async with running(one):
-        await asyncio.sleep(5)
-        in_outage(one)
-    async with running(other):
-        await asyncio.sleep(1)
-        assert other.works
-        assert other.outage.trial
-
-
-async def test_an_outage_concerns_nobody_once_its_grace_is_over(server: Server) -> None:
-    one, other = Replica(server, "one"), Replica(server, "other")
-    async with running(one, other):
-        await asyncio.sleep(5)
-        in_outage(one)
-        await asyncio.sleep(5)
-        one.outage.recovered()
-        await asyncio.sleep(55)
-        assert api.OUTAGE_SINCE in server.said
-        await asyncio.sleep(10)
-        assert api.OUTAGE_SINCE not in server.said
-        one.link.before = hang
-        await asyncio.sleep(30)
-        assert other.works
-        assert not other.outage.trial
-
-
-async def test_a_follower_forgets_its_own_outage_when_the_leader_goes_on_and_knows_of_none(server: Server) -> None:
-    one, other = Replica(server, "one"), Replica(server, "other")
-    async with running(one, other):
-        await asyncio.sleep(5)
-        in_outage(other)
-        await asyncio.sleep(TERMS.retry)
-        assert other.outage.trial
-        await asyncio.sleep(15)
-        assert not other.outage.trial
-
-
-async def test_a_follower_forgets_nothing_on_the_word_of_a_leader_that_is_silent(server: Server) -> None:
-    one, other = Replica(server, "one"), Replica(server, "other")
-    async with running(one, other):
-        await asyncio.sleep(5)
-        one.link.before = hang
-        in_outage(other)
-        await asyncio.sleep(30)
-        assert other.works
-        assert other.outage.trial
 
 
 @pytest.mark.parametrize("seed", range(5))
