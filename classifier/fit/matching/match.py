@@ -47,6 +47,7 @@ class Labels:
 _OTHERS: Final = (
     "kubernetes.io",
     "k8s.io",
+    "x-k8s.io",
     "azure.com",
     "google.com",
     "gke.io",
@@ -59,6 +60,12 @@ _OTHERS: Final = (
     "oci.com",
     "digitalocean.com",
     "alibabacloud.com",
+    "linode.com",
+    "vultr.com",
+    "hetzner.cloud",
+    "gardener.cloud",
+    "cattle.io",
+    "k3s.io",
     "nvidia.com",
     "amd.com",
     "intel.com",
@@ -69,11 +76,12 @@ _BARE: Final = frozenset({"agentpool", "accelerator", "storageprofile", "storage
 
 
 def is_set_by_others(key: str) -> bool:
-    """CSI drivers choose keys for the topology of their volumes, which kubelet puts on the node: those tell by name."""
+    """CSI drivers choose keys for the topology of their volumes, which kubelet puts on the node: those tell by name.
+    So do keys that are of Kubernetes on some cloud (karpenter.k8s.aws, k8s.scaleway.com)."""
     domain = key.rpartition("/")[0]
     if not domain:
         return key in _BARE
-    if domain.startswith("topology.") or "csi" in domain.split("."):
+    if domain.startswith("topology.") or not {"csi", "k8s"}.isdisjoint(domain.split(".")):
         return True
     return any(domain == other or domain.endswith("." + other) for other in _OTHERS)
 
@@ -193,4 +201,5 @@ def _match_order(expression: Expression, value: str | None) -> Match:
 
 
 def _integer(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text, re.ASCII) else None
+    match = re.fullmatch(r"([+-]?)0*([0-9]{1,19})", text, re.ASCII)
+    return int(match[1] + match[2]) if match else None

@@ -14,8 +14,9 @@ from tests.builders import flavor
 from tests.unit.fit.kinds.shapes import made, only
 
 YES, NO, UNKNOWN = Match.YES, Match.NO, Match.UNKNOWN
-OPEN = Labels({"model": "a100", "gen": "8"})
-COMPLETE = Labels({"model": "a100", "gen": "8"}, complete=True)
+KNOWN = {"model": "a100", "gen": "8", "padded": "0" * 60 + "8"}
+OPEN = Labels(KNOWN)
+COMPLETE = Labels(KNOWN, complete=True)
 ZONE = "topology.kubernetes.io/zone"
 
 
@@ -41,6 +42,8 @@ def spec(**fields: Any) -> PodSpec:
         (("model", "DoesNotExist", []), NO, NO),
         (("gen", "Gt", ["7"]), YES, YES),
         (("gen", "Lt", ["8"]), NO, NO),
+        (("padded", "Gt", ["4"]), YES, YES),
+        (("padded", "Lt", ["0" * 60 + "9"]), YES, YES),
         (("model", "Gt", ["1"]), NO, NO),
         (("gen", "Gt", ["x"]), UNKNOWN, UNKNOWN),
         (("gen", "Like", ["8"]), UNKNOWN, UNKNOWN),
@@ -224,6 +227,15 @@ def test_what_cannot_be_seen_through_is_named(pods: Podset, clause: str | None) 
         "topology.topolvm.io/node",
         "node.openshift.io/os_id",
         "karpenter.sh/capacity-type",
+        "karpenter.k8s.aws/instance-family",
+        "k8s.scaleway.com/pool-name",
+        "node.cluster.x-k8s.io/pool",
+        "worker.gardener.cloud/pool",
+        "lke.linode.com/pool-id",
+        "vke.vultr.com/node-pool",
+        "instance.hetzner.cloud/provided-by",
+        "rke.cattle.io/machine",
+        "k3s.io/hostname",
         "nvidia.com/gpu.product",
         "feature.node.kubernetes.io/pci-10de.present",
     ],
@@ -233,7 +245,7 @@ def test_no_list_of_labels_is_complete_about_what_others_set(key: str) -> None:
     assert match_expression(Expression(key=key, operator="Exists"), COMPLETE) is UNKNOWN
 
 
-@pytest.mark.parametrize("key", ["team", "example.com/rack", "notkubernetes.io/x", "mycsi.example.com/x"])
+@pytest.mark.parametrize("key", ["team", "example.com/rack", "notkubernetes.io/x", "mycsi.example.com/x", "myk8s.io/x"])
 def test_a_complete_list_of_labels_speaks_for_all_others(key: str) -> None:
     assert match_expression(Expression(key=key, operator="Exists"), COMPLETE) is NO
 
