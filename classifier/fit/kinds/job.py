@@ -31,6 +31,6 @@ def _min_count(job: Job, count: int) -> int:
     """Partial admission starts as few as the annotation says, an elastic Job as few as one."""
     if job.annotation(api.ELASTIC_JOB) == "true":
         return min(1, count)
-    text = job.annotation(api.MIN_PARALLELISM)
-    least = int(text) if text and re.fullmatch(r"\+?[0-9]{1,10}", text, re.ASCII) else 0
+    match = re.fullmatch(r"\+?0*([0-9]{1,10})", job.annotation(api.MIN_PARALLELISM) or "", re.ASCII)
+    least = int(match[1]) if match else 0
     return least if 0 < least < count else count
