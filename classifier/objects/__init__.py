@@ -30,6 +30,7 @@ from classifier.objects.jobset import (
     JobSetSpec,
     JobSetStatus,
     ReplicatedJob,
+    ReplicatedJobStatus,
 )
 from classifier.objects.kubeflow import (
     ElasticPolicy,
@@ -296,6 +297,7 @@ __all__ = [
     "ReplicaSpecs",
     "ReplicatedJob",
     "ReplicatedJobPatch",
+    "ReplicatedJobStatus",
     "RequeueState",
     "ResourceFlavor",
     "ResourceFlavorSpec",

@@ -6,7 +6,7 @@ Trainer: pkg/apis/trainer/v1alpha1/trainjob_types.go, trainingruntime_types.go.
 from typing import Any
 
 from classifier.objects.jobs import JobTemplate
-from classifier.objects.jobset import JobSetSpec
+from classifier.objects.jobset import JobSetSpec, ReplicatedJobStatus
 from classifier.objects.meta import Conditioned, Meta, Obj
 from classifier.objects.pods import ResourceRequirements
 
@@ -56,9 +56,14 @@ class TrainJobSpec(Obj):
     pod_template_overrides: list[dict[str, Any]] | None = None
 
 
+class TrainJobStatus(Conditioned):
+    #: By replicated Job, as its JobSet tells it.
+    jobs_status: list[ReplicatedJobStatus] | None = None
+
+
 class TrainJob(Meta):
     spec: TrainJobSpec | None = None
-    status: Conditioned | None = None
+    status: TrainJobStatus | None = None
 
 
 class MPIPolicy(Obj):

@@ -8,7 +8,15 @@ from msgspec.structs import replace
 
 from classifier.fit.gang import Podset, Runtimes
 from classifier.fit.kinds.common import MAX_PODSETS, count_of, few_enough, gang, pods_of_job, podset, product
-from classifier.objects import JobSet, JobSetSpec, JobSetStatus, JobSpec, JobTemplate, ReplicatedJob
+from classifier.objects import (
+    JobSet,
+    JobSetSpec,
+    JobSetStatus,
+    JobSpec,
+    JobTemplate,
+    ReplicatedJob,
+    ReplicatedJobStatus,
+)
 
 #: Of a JobSet, or of one replicated Job: each Job has a domain to itself (JobSet: jobset_types.go ExclusiveKey).
 _EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
@@ -19,7 +27,11 @@ def jobset_podsets(jobset: JobSet, runtimes: Runtimes) -> list[Podset]:
     found = gang(replicated_podsets(jobs, jobset.namespace, "/spec/replicatedJobs"), "spec.replicatedJobs")
     if level := jobset.annotation(_EXCLUSIVE):
         found = [replace(podset, exclusive=level) for podset in found]
-    statuses = (jobset.status or JobSetStatus()).replicated_jobs_status
+    return left(found, jobs, (jobset.status or JobSetStatus()).replicated_jobs_status)
+
+
+def left(found: list[Podset], jobs: list[ReplicatedJob], statuses: list[ReplicatedJobStatus] | None) -> list[Podset]:
+    """What is still needed, if the ``jobs`` whose podsets are ``found`` have run before."""
     if not statuses:
         return found
     succeeded = {one.name: one.succeeded for one in statuses}

@@ -11,7 +11,7 @@ import msgspec
 
 from classifier.fit.gang import Podset, Runtimes, Unresolved
 from classifier.fit.kinds.common import count_of, few_enough, gang
-from classifier.fit.kinds.jobset import replicated_podsets
+from classifier.fit.kinds.jobset import left, replicated_podsets
 from classifier.fit.kinds.runtimepatch import patched
 from classifier.objects import (
     Container,
@@ -59,7 +59,8 @@ def train_job_podsets(job: TrainJob, runtimes: Runtimes) -> list[Podset]:
     made = [_made(one, count, policy or MLPolicy(), trainer) for one, count in zip(jobs, counts, strict=True)]
     if (runtime.pod_group_policy or PodGroupPolicy()).coscheduling is not None:
         made = [_labelled(one, _POD_GROUP, job.name) for one in made]
-    return gang(replicated_podsets(made, job.namespace, None), "the runtime's spec.template")
+    found = gang(replicated_podsets(made, job.namespace, None), "the runtime's spec.template")
+    return left(found, made, job.status.jobs_status if job.status else None)
 
 
 def _runtime_of(spec: TrainJobSpec, namespace: str, runtimes: Runtimes) -> TrainingRuntimeSpec:

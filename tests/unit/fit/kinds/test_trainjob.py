@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from classifier.fit.gang import GangError, Podset, Unresolved
@@ -136,6 +137,15 @@ def test_flux_installs_itself_first() -> None:
 def test_coscheduled_pods_bear_the_name_of_their_group() -> None:
     (node,) = podsets(job(), runtime(NODE, podGroupPolicy={"coscheduling": {}}))
     assert node.labels == {"scheduling.x-k8s.io/pod-group": "train"}
+
+
+def test_steps_that_have_succeeded_are_not_needed_again() -> None:
+    """Kueue asks for no quota for them when the job is queued again (ReclaimablePods)."""
+    steps = [step("data", "dataset-initializer"), step("node", "trainer", "data", parallelism=4), step("eval", "x")]
+    ended = [{"name": "data", "succeeded": 1}, {"name": "node", "succeeded": 0}, {"name": "gone", "succeeded": 1}]
+    raw = {"metadata": {"namespace": "team"}, "spec": {"runtimeRef": {"name": "rt"}}, "status": {"jobsStatus": ended}}
+    found = podsets(msgspec.convert(raw, TrainJob), runtime(*steps))
+    assert [(one.name, one.count, one.min_count) for one in found] == [("data", 1, 0), ("node", 4, 4), ("eval", 1, 1)]
 
 
 def test_the_template_is_not_in_the_object() -> None:
