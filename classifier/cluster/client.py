@@ -4,12 +4,13 @@ Only this module touches the ``kubernetes`` package, and only for configuration,
 (reference/engineering.md §A.4).
 """
 
+import logging
 import math
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import TracebackType
@@ -112,6 +113,26 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _misread(error: Exception) -> str:
+    """Why a configuration cannot be read. What Python says of a value of another type tells nobody anything."""
+    return "it is no kubeconfig" if isinstance(error, (TypeError, AttributeError)) else _one_line(str(error))
+
+
+@contextmanager
+def _complaints() -> Iterator[list[str]]:
+    """What the official client logs of a command that gives no credentials: it goes on without any, and all the API
+    server says then is that nobody may do anything."""
+    said: list[str] = []
+    handler = logging.Handler(logging.ERROR)
+    handler.emit = lambda record: said.append(_one_line(record.getMessage()))  # type: ignore[method-assign]
+    logger = logging.getLogger("kubernetes.aio.config.kube_config")
+    logger.addHandler(handler)
+    try:
+        yield said
+    finally:
+        logger.removeHandler(handler)
+
+
 def _why(error: Exception) -> str:
     """An error of the connection, in one line, with what to do about it."""
     text = _one_line(str(error)) or type(error).__name__
@@ -175,14 +196,20 @@ class Client:
                 path = "the pod's ServiceAccount"
                 official_config.load_incluster_config(client_configuration=configuration)
             else:
-                await official_config.load_kube_config(
-                    config_file=path, context=context, client_configuration=configuration, persist_config=False
-                )
+                with _complaints() as said:
+                    await official_config.load_kube_config(
+                        config_file=path, context=context, client_configuration=configuration, persist_config=False
+                    )
+                if said:
+                    raise ClientError(
+                        f"no credentials by the kubeconfig {path}: {said[-1]}; the command that it names under exec "
+                        "has to be installed, and you may have to log in with it"
+                    )
             # Reads the certificates that the configuration names.
             api = official.ApiClient(configuration)
         except _BAD_CONFIGURATION as error:
             raise ClientError(
-                f"cannot read the cluster's configuration from {path}: {_one_line(str(error))}; "
+                f"cannot read the cluster's configuration from {path}: {_misread(error)}; "
                 "name another with --kubeconfig or the KUBECONFIG variable"
             ) from error
         rest = api.rest_client

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import trustme
+import yaml
 
 from classifier.cluster.client import Client, ClientError, Unreachable
 from classifier.objects import Job
@@ -95,6 +96,56 @@ async def test_a_configuration_that_cannot_be_read_says_what_to_do(tmp_path: Pat
     assert text.startswith(f"cannot read the cluster's configuration from {path}: ")
     assert text.endswith("name another with --kubeconfig or the KUBECONFIG variable")
     assert "\n" not in text
+
+
+@pytest.mark.parametrize("name", ["empty", "a list", "a text"])
+async def test_what_is_no_configuration_is_called_so(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(GARBAGE[name])
+    with pytest.raises(ClientError, match="it is no kubeconfig; name another"):
+        await Client.connect(kubeconfig=str(path))
+
+
+ANSWER = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": %s}'
+
+
+def by_command(path: Path, server: str, *command: str) -> str:
+    """A kubeconfig whose user gets a token from a command, as those of most clouds do."""
+    config = yaml.safe_load(Path(write_kubeconfig(path, server)).read_text())
+    (program, *arguments), version = command, "client.authentication.k8s.io/v1"
+    config["users"][0]["user"] = {"exec": {"apiVersion": version, "command": program, "args": arguments}}
+    path.write_text(yaml.safe_dump(config))
+    return str(path)
+
+
+async def test_the_command_of_a_kubeconfig_gives_the_token(server: ApiServer, tmp_path: Path) -> None:
+    config = by_command(tmp_path / "config", server.url, "echo", ANSWER % '{"token": "fresh"}')
+    async with await Client.connect(kubeconfig=config) as client:
+        await client.request("GET", JOBS)
+    assert [call.path for call in server.calls] == [JOBS]
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("no-such-plugin",), "No such file or directory: 'no-such-plugin'"),
+        (("sh", "-c", "echo log in first >&2; exit 1"), "process returned 1. b'log in first'"),
+        (("echo", ANSWER % "{}"), "missing token or clientCertificateData"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+async def test_a_command_that_gives_none_is_told_and_nobody_is_asked_without(
+    server: ApiServer, tmp_path: Path, command: tuple[str, ...], says: str
+) -> None:
+    config = by_command(tmp_path / "config", server.url, *command)
+    with pytest.raises(ClientError) as caught:
+        await Client.connect(kubeconfig=config)
+    text = str(caught.value)
+    assert text.startswith(f"no credentials by the kubeconfig {config}: ")
+    assert says in text
+    assert "the command that it names under exec has to be installed" in text
+    assert "\n" not in text
+    assert server.calls == []
 
 
 async def test_a_configuration_that_is_missing(tmp_path: Path) -> None:
