@@ -5,6 +5,7 @@ name the last wins, with a warning.
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -72,7 +73,8 @@ class Document(NamedTuple):
             # By way of JSON, for fields that are kept as they came (msgspec.Raw).
             obj = msgspec.json.decode(msgspec.json.encode(self.body), type=type_)
         except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise FileError(f"{self.where}: {self.kind} {self._name or 'without a name'}: {error}") from None
+            name = self._name or "without a name"
+            raise FileError(f"{self.where}: {self.kind} {name}: {_misfit(error, self.body)}; correct it") from None
         if not obj.name and not obj.metadata.generate_name:
             raise FileError(f"{self.where}: {self.kind} without metadata.name")
         if (resource is None or resource.namespaced) and not obj.metadata.namespace:
@@ -83,6 +85,20 @@ class Document(NamedTuple):
     def _name(self) -> str:
         metadata = self.body.get("metadata")
         return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+
+
+def _misfit(error: Exception, body: Any) -> str:
+    """Which field has the wrong value, and the value, where the decoder's path leads to one."""
+    found = re.fullmatch(r"(.*) - at `\$\.([^\[]*)`", str(error), re.DOTALL)
+    if found is None:
+        return str(error)
+    what, path = found.groups()
+    for key in path.split("."):
+        if not isinstance(body, dict) or key not in body:
+            return f"{path}: {what}"
+        body = body[key]
+    value = "" if body is None else f": {repr(body)[:64]}"
+    return f"{path}: {what}{value}"
 
 
 def _raise(error: FileError) -> NoReturn:
@@ -195,8 +211,9 @@ def _objects(place: str, where: str, node: yaml.Node | None, body: Any, fault: F
     if not isinstance(body, dict):
         fault(FileError(f"{where}: a {type(body).__name__} where an object with apiVersion and kind is expected"))
         return
-    if not isinstance(body.get("kind"), str) or not isinstance(body.get("apiVersion"), str):
-        fault(FileError(f"{where}: no apiVersion and kind; is this a Kubernetes object?"))
+    missing = [key for key in ("apiVersion", "kind") if not isinstance(body.get(key), str)]
+    if missing:
+        fault(FileError(f"{where}: no {' and '.join(missing)}; is this a Kubernetes object?"))
         return
     if not (body["kind"].endswith("List") and "items" in body):
         yield Document(where, body)

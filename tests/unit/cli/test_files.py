@@ -19,10 +19,11 @@ from tests.unit.cli.conftest import Muster, Write, gang
         ("just words\n", "document 1 (line 1): a str where an object"),
         ("metadata: {name: x}\n", "no apiVersion and kind"),
         ("a: 1\n---\nkind: 5\napiVersion: v1\n", "document 1 (line 1): no apiVersion and kind"),
+        ("kind: 5\napiVersion: v1\n", "document 1 (line 1): no kind; is this a Kubernetes object?"),
         (
             "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\n\napiVersion: batch/v1\nkind: Job\n"
             "metadata: {name: t}\nspec: {parallelism: two}\n",
-            "document 2 (line 6): Job t: Expected `int | null`, got `str` - at `$.spec.parallelism`",
+            "document 2 (line 6): Job t: spec.parallelism: Expected `int | null`, got `str`: 'two'; correct it",
         ),
         ("apiVersion: batch/v1\nkind: Job\nmetadata: {}\n", "Job without metadata.name"),
         ("apiVersion: v1\nkind: List\nitems:\n- 5\n", "item 1 (line 4): a int where an object"),

@@ -54,7 +54,7 @@ REFUSED = {
     "no such tag": (f"{JOB}spec: !foo {{a: b}}\n", "line 4, column 7: could not determine a constructor"),
     "a name that is a number": (
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: 5}\n",
-        "document 1 (line 1): Job 5: Expected `str`, got `int` - at `$.metadata.name`",
+        "document 1 (line 1): Job 5: metadata.name: Expected `str`, got `int`: 5; correct it",
     ),
     "a key that is a truth": (f"{JOB}spec: {{true: 1, null: 2}}\n", "document 1 (line 1): Job train: "),
     "a colour in control characters": (f"{JOB}spec: \x1b[31m\n", "document 1: unacceptable character"),
@@ -88,11 +88,11 @@ def named(**metadata: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("metadata", "says"),
     [
-        ({"name": 5}, "SparkApplication 5: Expected `str`, got `int` - at `$.metadata.name`"),
-        ({"name": None}, "SparkApplication without a name: Expected `str`, got `null` - at `$.metadata.name`"),
+        ({"name": 5}, "SparkApplication 5: metadata.name: Expected `str`, got `int`: 5; correct it"),
+        ({"name": None}, "SparkApplication without a name: metadata.name: Expected `str`, got `null`; correct it"),
         ({"name": ""}, "SparkApplication without metadata.name"),
         ({"labels": {"kueue.x-k8s.io/queue-name": 5}}, "SparkApplication set: Expected `str"),
-        ({"ownerReferences": 5}, "SparkApplication set: Expected `array"),
+        ({"ownerReferences": 5}, "SparkApplication set: metadata.ownerReferences: Expected `array"),
     ],
 )
 def test_kinds_that_are_not_judged_are_checked_all_the_same(

@@ -114,7 +114,7 @@ def test_wide_names_no_podset_where_only_all_together_decide(muster: Muster, wri
     [
         ("a: [1", "broken.yaml: line 2"),
         ("just text", "broken.yaml: document 1 (line 1): a str"),
-        ("kind: Job", "no apiVersion and kind"),
+        ("kind: Job", "no apiVersion"),
         (yaml.safe_dump(gang() | {"spec": 7}), "Job train: "),
         (yaml.safe_dump({"apiVersion": "batch/v1", "kind": "Job", "metadata": {}}), "Job without metadata.name"),
         (b"\xff\xfe".decode("latin-1"), "broken.yaml"),
