@@ -156,7 +156,7 @@ class Steps:
 
     async def _failed(self, key: Key, error: ApiError) -> None:
         if error.conflict or error.missing:
-            # A 404 may be a proxy's: the watch tells of a real deletion, and then this key is forgotten.
+            # The watch tells of a deletion, and then this key is forgotten.
             await self._read_again(key)
         else:
             self._say_failure(key, "refused", error)

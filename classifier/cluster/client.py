@@ -35,6 +35,10 @@ REQUEST_TIMEOUT: Final = 10.0
 
 T = TypeVar("T")
 
+#: The one thing an API server says in plain text: of a path, and so of a kind, that it does not serve
+#: (Go: net/http, NotFound).
+_NO_SUCH_PATH: Final = b"404 page not found"
+
 #: What the official client raises over a configuration it cannot read: besides its own, whatever it stumbles over.
 _BAD_CONFIGURATION: Final = (
     official_config.ConfigException,
@@ -52,15 +56,21 @@ class ClientError(Exception):
 
 
 class ApiError(Exception):
-    """The API server answered with an error: ``status`` is the HTTP code, ``reason`` the Status reason."""
+    """The answer is an error: ``status`` is the HTTP code, ``reason`` the Status reason.
 
-    def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
+    ``foreign``: not in the API server's words. Something before it has answered, and knows nothing of what it keeps.
+    """
+
+    def __init__(
+        self, status: int, reason: str, message: str, retry_after: float | None = None, *, foreign: bool = False
+    ) -> None:
         super().__init__(f"{status} {reason}: {message}" if reason else f"{status}: {message}")
         self.status = status
         self.reason = reason
         self.message = message
         #: Seconds the server asked us to stay away, if it did.
         self.retry_after = retry_after
+        self._foreign = foreign
 
     @property
     def conflict(self) -> bool:
@@ -68,12 +78,13 @@ class ApiError(Exception):
 
     @property
     def missing(self) -> bool:
-        return self.status == 404
+        """The API server says that there is no such object, or no such kind."""
+        return self.status == 404 and not self._foreign
 
     @property
     def unserved(self) -> bool:
         """A path the server does not know, rather than an object it does not have."""
-        return self.status == 404 and self.reason != "NotFound"
+        return self.missing and self.reason != "NotFound"
 
 
 class Unreachable(ClientError):
@@ -81,6 +92,7 @@ class Unreachable(ClientError):
 
 
 class _Status(msgspec.Struct):
+    kind: str | None = None
     reason: str | None = None
     message: str | None = None
 
@@ -88,11 +100,11 @@ class _Status(msgspec.Struct):
 def _error(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
     try:
         decoded = msgspec.json.decode(body, type=_Status)
-        reason, message = decoded.reason or "", decoded.message or ""
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        reason, message, foreign = decoded.reason or "", decoded.message or "", decoded.kind != "Status"
+    except (msgspec.MsgspecError, RecursionError):
         # A proxy's HTML, a torn body: keep the beginning of it for the log.
-        reason, message = "", body[:200].decode("utf-8", "replace")
-    return ApiError(status, reason, _one_line(message) or "no message", _retry_after(headers))
+        reason, message, foreign = "", body[:200].decode("utf-8", "replace"), body.strip() != _NO_SUCH_PATH
+    return ApiError(status, reason, _one_line(message) or "no message", _retry_after(headers), foreign=foreign)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

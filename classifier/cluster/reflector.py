@@ -193,7 +193,7 @@ class Reflector(Generic[T]):
 
     async def _refuse(self, error: ApiError, backoff: Backoff) -> bool:
         """Wait patiently if this is a refusal of a kind that may be missing; whether it was one."""
-        if self._patience is None or error.status not in (403, 404):
+        if self._patience is None or not (error.status == 403 or error.missing):
             return False
         forget = False
         if error.missing:

@@ -146,7 +146,7 @@ class Watching:
 
     def _do_without(self, resource: Resource, error: Exception) -> bool:
         """Whether the others make sense without this kind: it is not served, or not open to us."""
-        if not isinstance(error, ApiError) or error.status not in (403, 404):
+        if not isinstance(error, ApiError) or not (error.status == 403 or error.missing):
             return False
         if error.status == 403:
             if resource == api.TRAIN_JOBS:

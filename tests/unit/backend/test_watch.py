@@ -13,7 +13,7 @@ from classifier.cluster.backend import PACE, Backend
 from classifier.cluster.client import Client
 from classifier.cluster.watching import Watching
 from classifier.state import Explanation
-from tests.apiserver import ApiServer, Fault, answer, gone, reset, stream, watches
+from tests.apiserver import ApiServer, Fault, answer, gone, raw, reset, stream, watches
 from tests.unit.backend.conftest import (
     KUEUE,
     Taken,
@@ -362,6 +362,14 @@ async def test_a_kind_that_is_not_served_is_not_watched(server: ApiServer, kueue
     assert await one.hears(2) == [("TrainJob", "train-3", "ended")]
     assert len(kueue.notes) == 1
     assert "serves no workloads.kueue.x-k8s.io" in kueue.notes[0]
+
+
+async def test_a_proxy_that_knows_no_way_closes_it(server: ApiServer, plain: Backend, watch: Open) -> None:
+    """Else what the JobSets tell would pass unseen for as long as it lasts."""
+    put(server, TJ(), JS(), ready("n1"))
+    refuse(server, {api.JOBSETS: raw(404, "<html><h1>404 Not Found</h1></html>")}, watches)
+    await watch(plain).ends()
+    assert plain.closed_because.startswith("the watch of jobsets: 404")
 
 
 async def test_it_closes_where_nothing_can_be_watched(server: ApiServer, plain: Backend, watch: Open) -> None:

@@ -11,7 +11,7 @@ from aiohttp import web
 from classifier.cluster.client import MERGE_PATCH, ApiError, Client, ClientError, Unreachable
 from classifier.instant import parse_instant
 from classifier.objects import Job
-from tests.apiserver import ApiServer, answer, raw, reset, serving, silent, stream
+from tests.apiserver import ApiServer, Fault, answer, raw, reset, serving, silent, stream
 from tests.unit.cluster.conftest import write_kubeconfig
 
 JOBS = "/apis/batch/v1/namespaces/team/jobs"
@@ -42,6 +42,25 @@ async def test_an_object_is_read_written_and_guarded(server: ApiServer, client: 
     with pytest.raises(ApiError) as missing:
         await client.get(f"{JOBS}/b", Job)
     assert missing.value.missing
+
+
+@pytest.mark.parametrize(
+    ("fault", "missing", "unserved"),
+    [
+        pytest.param(answer(404, "NotFound", 'jobs "a" not found'), True, False, id="no such object"),
+        pytest.param(raw(404, "404 page not found\n", "text/plain"), True, True, id="no such kind"),
+        pytest.param(raw(404, "<html><h1>404 Not Found</h1></html>"), False, False, id="a proxy's page"),
+        pytest.param(raw(404, "default backend - 404", "text/plain"), False, False, id="a proxy's word"),
+        pytest.param(raw(404, '{"message":"no Route matched"}', "application/json"), False, False, id="a gateway's"),
+        pytest.param(raw(404, '{"kind":' + "[" * 100_000, "application/json"), False, False, id="what cannot be read"),
+    ],
+)
+async def test_only_the_api_server_can_say_that_something_is_missing(
+    server: ApiServer, client: Client, fault: Fault, missing: bool, unserved: bool
+) -> None:
+    server.fault = fault
+    error = await failing(client)
+    assert (error.status, error.missing, error.unserved) == (404, missing, unserved)
 
 
 async def failing_patch(client: Client, patch: object) -> ApiError:

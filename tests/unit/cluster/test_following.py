@@ -21,7 +21,7 @@ from classifier.objects import (
     RuntimeClass,
     TrainingRuntime,
 )
-from tests.apiserver import ApiServer, answer, silent
+from tests.apiserver import ApiServer, answer, raw, silent
 from tests.builders import (
     GPU_NODE,
     Builder,
@@ -173,6 +173,17 @@ async def test_kueues_own_kinds_are_never_known_to_be_empty_for_want_of_an_answe
     async with following(client, patience) as follower:
         assert plurals(follower.world()) == {plural}
         furnished.refusals = {}
+        await until(lambda: not follower.world().unread)
+
+
+async def test_a_proxy_that_knows_no_way_does_not_make_a_kind_empty(
+    furnished: ApiServer, client: Client, patience: Patience
+) -> None:
+    furnished.fault = raw(404, "<html><h1>404 Not Found</h1></html>")
+    furnished.faulty = lambda call: call.path.endswith("/nodepools")
+    async with following(client, patience) as follower:
+        assert plurals(follower.world()) == {"nodepools"}
+        furnished.fault = None
         await until(lambda: not follower.world().unread)
 
 
