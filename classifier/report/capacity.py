@@ -6,6 +6,7 @@ exists: ``Provisioned=True/CapacityIsProvisioned`` means that a resize call was 
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from classifier import api
 from classifier.instant import instant_or_none
@@ -15,6 +16,10 @@ from classifier.report.phase import CAPACITY, NOTHING, Phase, State, age, joined
 from classifier.report.picture import Picture
 from classifier.report.pools import PoolCount
 from classifier.report.submitted import deactivated, ended_here, lost_quota, words
+
+#: Of a longer name of a request Kueue keeps so many bytes, and adds a hash
+#: (Kueue: pkg/controller/admissionchecks/provisioning, limitObjectName).
+_LONGEST: Final = 247
 
 
 def is_capacity_check(picture: Picture, name: str) -> bool:
@@ -90,11 +95,13 @@ def _readiness(pools: tuple[PoolCount, ...]) -> str | None:
 
 
 def _request_of(picture: Picture, check: str) -> ProvisioningRequest | None:
-    """The newest request made for a check. Long names are hashed, then the newest of the Workload has to do."""
-    prefix = f"{picture.workload.name}-{check}-" if picture.workload else ""
-    requests = picture.requests or ()
-    candidates = [r for r in requests if r.name.startswith(prefix)] or list(requests)
-    return candidates[-1] if candidates else None
+    """The newest request made for a check: its name is ``<workload>-<check>-<attempt>``, and the names of two checks
+    may begin alike."""
+    begin = f"{picture.workload.name}-{check}-"[:_LONGEST] if picture.workload else ""
+    for request in reversed(picture.requests or ()):
+        if request.name.startswith(begin) and (request.name[len(begin) :].isdigit() or len(request.name) > _LONGEST):
+            return request
+    return None
 
 
 def _true(request: ProvisioningRequest | None, type_: str) -> bool:

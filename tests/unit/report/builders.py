@@ -129,11 +129,13 @@ def deadline(seconds: float) -> dict[str, str]:
     return {"muster.dev/admission-deadline": at(seconds)}
 
 
-def request(*conditions: dict[str, Any], attempt: int = 1, seconds: float = 5) -> ProvisioningRequest:
+def request(
+    *conditions: dict[str, Any], check: str = CHECK, attempt: int = 1, seconds: float = 5
+) -> ProvisioningRequest:
     return msgspec.convert(
         {
             "metadata": {
-                "name": f"{WORKLOAD}-{CHECK}-{attempt}",
+                "name": f"{WORKLOAD}-{check}-{attempt}",
                 "namespace": "team-a",
                 "creationTimestamp": at(seconds),
                 "ownerReferences": [{"kind": "Workload", "name": WORKLOAD, "uid": WORKLOAD_UID, "controller": True}],
