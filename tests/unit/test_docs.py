@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import shlex
 from pathlib import Path
 from typing import cast
 
@@ -72,6 +73,15 @@ def test_every_option_is_in_the_docs() -> None:
     }
     page = set(re.findall(r"(?<![\w-])--?[a-z-]+\b", PAGES["cli.md"], re.IGNORECASE))
     assert {names for names in options if not page & set(names)} == set()
+
+
+def test_every_command_is_understood() -> None:
+    written = re.findall(r"^(?:\$ )?(muster .*?)(?: \||\s+#|$)", ALL, re.MULTILINE) + re.findall(r"`(muster .*?)`", ALL)
+    calls = {re.sub(r" \[(-\w)\]", r" \1", call) for call in written}
+    calls = {call for call in calls if " -" in call or "/" in call}
+    assert len(calls) > 15
+    for call in calls:
+        parser().parse_args(shlex.split(call)[1:])
 
 
 def test_every_value_that_is_named_exists() -> None:
