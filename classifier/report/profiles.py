@@ -3,12 +3,14 @@
 The controller writes it to the profile's status, the command line prints it (design §5, management ``External``).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
 from classifier import api
 from classifier.objects import AdmissionCheck, CapacityProfile, ClusterQueue, ProvisioningRequestConfig
+from classifier.objects.kueue import ProvisioningRequestConfigSpec, RetryStrategy
+from classifier.objects.profile import ProvisioningRetry, ProvisioningSpec
 
 
 class ProfileCondition(msgspec.Struct, frozen=True):
@@ -69,7 +71,34 @@ def _config_problem(
     found = config.spec.provisioning_class_name if config.spec else ""
     if wanted and found != wanted:
         return "WrongClass", f"ProvisioningRequestConfig {name} has provisioningClassName {found}, not {wanted}"
+    for field, there, stated in _differences(profile.spec.provisioning or ProvisioningSpec(), config):
+        return "ConfigDiffers", (
+            f"ProvisioningRequestConfig {name} has {field} {there}; spec.provisioning states {stated}: correct either"
+        )
     return None
+
+
+def _differences(stated: ProvisioningSpec, config: ProvisioningRequestConfig) -> Iterator[tuple[str, str, str]]:
+    """Fields of the config that are not what the profile states: what is there, what is stated. What the profile does
+    not state may be anything."""
+    spec = config.spec or ProvisioningRequestConfigSpec()
+    if stated.managed_resources is not None:
+        found, wanted = (sorted(set(names or ())) for names in (spec.managed_resources, stated.managed_resources))
+        if found != wanted:
+            yield "managedResources", ", ".join(found) or "none", ", ".join(wanted) or "none"
+    retry, asked = spec.retry_strategy or RetryStrategy(), stated.retry or ProvisioningRetry()
+    for field, count, number in (
+        ("backoffLimitCount", retry.backoff_limit_count, asked.limit),
+        ("backoffBaseSeconds", retry.backoff_base_seconds, asked.base_seconds),
+        ("backoffMaxSeconds", retry.backoff_max_seconds, asked.max_seconds),
+    ):
+        # The API server fills in what is left out (Kueue: apis/kueue/v1beta2/provisioningrequestconfig_types.go).
+        if number is not None and count is not None and count != number:
+            yield f"retryStrategy.{field}", str(count), str(number)
+    for key, value in sorted((stated.parameters or {}).items()):
+        there = (spec.parameters or {}).get(key)
+        if there != value:
+            yield f"parameters.{key}", "unset" if there is None else there, value
 
 
 def provisioning_ready(

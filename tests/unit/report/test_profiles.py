@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from classifier.objects import CapacityProfile
+from classifier.objects.kueue import ProvisioningRequestConfigSpec
 from classifier.report import provisioning_ready
 from tests.unit.report.builders import CHECK, admission_check, cluster_queue, condition, config, profile
 
@@ -65,6 +67,50 @@ def test_the_class_must_be_the_one_the_profile_states() -> None:
     status, reason, message = ready(spoken)
     assert (status, reason) == ("False", "WrongClass")
     assert "not check-capacity.autoscaling.x-k8s.io" in message
+
+
+STATED: dict[str, Any] = {
+    "managedResources": ["nvidia.com/gpu"],
+    "retry": {"limit": 2, "baseSeconds": 60},
+    "parameters": {"ValidUntilSeconds": "1200"},
+}
+THERE: dict[str, Any] = {
+    "managedResources": ["nvidia.com/gpu"],
+    "retryStrategy": {"backoffLimitCount": 2, "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
+    "parameters": {"ValidUntilSeconds": "1200", "noChildren": "true"},
+}
+
+
+@pytest.mark.parametrize(
+    ("there", "says"),
+    [
+        ({}, None),
+        ({"retryStrategy": {}}, None),
+        ({"managedResources": ["cpu"]}, "managedResources cpu; spec.provisioning states nvidia.com/gpu"),
+        ({"managedResources": []}, "managedResources none; "),
+        (
+            {"retryStrategy": {"backoffLimitCount": 0}},
+            "retryStrategy.backoffLimitCount 0; spec.provisioning states 2",
+        ),
+        ({"retryStrategy": {"backoffBaseSeconds": 30}}, "retryStrategy.backoffBaseSeconds 30; "),
+        (
+            {"parameters": {"ValidUntilSeconds": "600"}},
+            "parameters.ValidUntilSeconds 600; spec.provisioning states 1200",
+        ),
+        ({"parameters": {}}, "parameters.ValidUntilSeconds unset; "),
+    ],
+)
+def test_the_config_must_say_what_the_profile_states(there: dict[str, Any], says: str | None) -> None:
+    spoken = profile(provisioning={"admissionCheck": CHECK, "config": CHECK, **STATED})
+    found = config()
+    found.spec = msgspec.convert({"provisioningClassName": "any", **THERE, **there}, ProvisioningRequestConfigSpec)
+    status, reason, message = ready(spoken, configs={CHECK: found})
+    if says is None:
+        assert (status, reason) == ("True", "Ready")
+    else:
+        assert (status, reason) == ("False", "ConfigDiffers")
+        assert f"ProvisioningRequestConfig capacity has {says}" in message
+        assert message.endswith(": correct either")
 
 
 def test_a_profile_that_names_nothing_is_ready() -> None:

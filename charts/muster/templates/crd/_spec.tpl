@@ -53,15 +53,16 @@ properties:
     {{- include "muster.crd.topology" . | nindent 4 }}
   management:
     description: >-
-      Who keeps the Kueue objects named under provisioning. External only verifies them, Adopt takes over existing ones,
-      Manage creates and keeps them.
+      Who keeps the Kueue objects named under provisioning. External only verifies them. Adopt, to take over existing ones, and
+      Manage, to create and keep them, are not acted on in this version: both verify, as External does.
     type: string
     enum: [External, Adopt, Manage]
     default: External
   provisioning:
     {{- include "muster.crd.provisioning" . | nindent 4 }}
   deletionPolicy:
-    description: Whether what Manage created goes with the profile (Delete) or stays (Retain).
+    description: >-
+      Whether what Manage created goes with the profile (Delete) or stays (Retain). Not acted on in this version.
     type: string
     enum: [Retain, Delete]
     default: Retain
@@ -244,7 +245,7 @@ properties:
 {{- end -}}
 
 {{- define "muster.crd.provisioning" -}}
-description: What the Kueue objects that ask the autoscaler must say. Verified, adopted or created, as management says.
+description: What the Kueue objects that ask the autoscaler must say. They are verified, and nothing is written to them.
 type: object
 properties:
   admissionCheck:
