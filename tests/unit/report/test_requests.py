@@ -1,4 +1,4 @@
-"""Which ProvisioningRequest speaks for a capacity check: the newest of that very check's, by the name Kueue gives it."""
+"""Which ProvisioningRequest speaks for a capacity check: the newest of its own, by the name Kueue gives it."""
 
 import hashlib
 
