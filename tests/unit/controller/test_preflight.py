@@ -74,6 +74,13 @@ def figure(controller: Controller) -> float:
     return controller.value("muster_never_fits_workloads", cluster_queue="gpu-a100")
 
 
+def rests(controller: Controller) -> bool:
+    """Whether nothing is left to be looked at."""
+    preflight = controller.engine._preflight
+    heard = preflight._wake.is_set() or preflight._news._there.is_set()
+    return not (heard or preflight._all or preflight._touched)
+
+
 def told(cluster: Cluster) -> list[str]:
     return [str(event["reason"]) for event in cluster.events]
 
@@ -228,7 +235,7 @@ async def test_what_is_alike_is_judged_once_and_not_for_an_autoscalers_status(
     async with start() as controller:
         await controller.until(lambda: figure(controller) == 51)
         assert len(judged) < 10
-        await asyncio.sleep(0.05)
+        await controller.until(lambda: rests(controller))
         before = len(judged)
         world.put(AUTOSCALER, {"metadata": {"name": "cluster-autoscaler-status", "namespace": "kube-system"}})
         world.put(api.WORKLOADS.path("team", "job-new"), workload("job-new").podset("main", 2).raw())
@@ -295,14 +302,22 @@ async def test_every_job_may_ask_where_the_installation_says_so(world: Cluster, 
 async def test_the_last_verdict_stands_while_there_is_nothing_to_judge_by(
     world: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked = 0
+
+    def trouble(_: Following) -> str:
+        nonlocal asked
+        asked += 1
+        return "not listed yet: nodes"
+
     world.put(PROFILE, growing_to(1))
     async with start() as controller:
         await controller.until(lambda: figure(controller) == 1)
         with monkeypatch.context() as patch:
-            patch.setattr(Following, "trouble", "not listed yet: nodes")
+            patch.setattr(Following, "trouble", property(trouble))
             world.put(PROFILE, growing_to(2))
             following = controller.engine.following
             await controller.until(lambda: following.profiles.values[0].spec.pools[0].max_nodes == 2)
-            await asyncio.sleep(0.1)
+            before = asked
+            await controller.until(lambda: asked > before + 1)
             assert figure(controller) == 1
         await controller.until(lambda: figure(controller) == 0)

@@ -287,6 +287,7 @@ async def test_a_body_that_breaks_off_is_counted() -> None:
     assert running.reviews.open == set()
 
 
+@pytest.mark.looptime
 async def test_silence_ends_a_connection_and_a_review_does_not() -> None:
     held = asyncio.Event()
 
@@ -294,17 +295,23 @@ async def test_silence_ends_a_connection_and_a_review_does_not() -> None:
         await held.wait()
         return ALLOWED
 
-    running = Running(keepalive=0.05)
+    running = Running(keepalive=0.5)
     running.decide = hold  # type: ignore[method-assign]
-    async with running() as connect:
-        silent, _ = await connect()
-        reader, writer = await connect()
-        writer.write(request("abc"))
-        assert await silent.read() == b"", "closed"
-        assert len(running.reviews.open) == 1
-        held.set()
-        assert (await answered(reader))[1]["response"]["uid"] == "abc"
-        assert await reader.read() == b""
+    silent, asking = Wire(), Wire()
+    running.reviews().connection_made(silent)
+    connection = running.reviews()
+    connection.connection_made(asking)
+    connection.data_received(request("abc"))
+    await asyncio.sleep(0.4)
+    assert not silent.closed
+    await asyncio.sleep(0.2)
+    assert (silent.closed, asking.closed) == (True, False)
+    held.set()
+    await idle(connection)
+    assert b'"uid":"abc"' in asking.sent
+    assert not asking.closed
+    await asyncio.sleep(2)
+    assert asking.closed
 
 
 async def test_the_end_waits_for_the_answer_under_way() -> None:
