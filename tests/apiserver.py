@@ -22,6 +22,7 @@ from typing import NamedTuple
 from aiohttp import web
 
 from tests.selection import Event, Object, Selection, line_of, merged
+from tests.until import PATIENCE
 
 Fault = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -136,7 +137,7 @@ class ApiServer:
         await self._until(lambda: sum(map(which, self.calls)) >= count)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(10), self._changed:
+        async with asyncio.timeout(PATIENCE), self._changed:
             await self._changed.wait_for(condition)
 
     # --- HTTP -------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from classifier.state import Explanation, Mode, Settings
 from tests.apiserver import ApiServer, Call, Fault, reset, serving
 from tests.unit.cluster.conftest import write_kubeconfig
 from tests.unit.state.builders import NAMESPACE
+from tests.until import PATIENCE
 
 PLAIN, KUEUE = Settings(mode=Mode.PLAIN), Settings(mode=Mode.KUEUE)
 _KINDS = {(resource.api_version, resource.kind): resource for resource in TYPES}
@@ -146,7 +147,7 @@ class Watch:
                     self._heard.notify_all()
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(10), self._heard:
+        async with asyncio.timeout(PATIENCE), self._heard:
             await self._heard.wait_for(condition)
 
     async def hears(self, count: int) -> list[tuple[str, str, str]]:
@@ -157,7 +158,7 @@ class Watch:
 
     async def ends(self) -> None:
         """Of itself, and without an error."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await self._task
 
     async def close(self) -> None:
@@ -193,7 +194,7 @@ class Taken:
         return event
 
     async def until(self, kind: str, name: str, times: int = 1) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while self.events.count((kind, name)) < times:
                 self._more.clear()
                 await self._more.wait()

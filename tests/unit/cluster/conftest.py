@@ -15,6 +15,7 @@ from classifier.cluster.client import Client
 from classifier.cluster.reflector import Reflector
 from classifier.objects import Job
 from tests.apiserver import ApiServer, serving
+from tests.until import until
 
 
 def write_kubeconfig(path: Path, server: str, **cluster: Any) -> str:
@@ -88,9 +89,7 @@ class Followed:
 
     async def until(self, condition: Any) -> None:
         """Wait for what the reflector will have seen."""
-        async with asyncio.timeout(10):
-            while not condition():  # noqa: ASYNC110  # the reflector has no event for what is asked
-                await asyncio.sleep(0.001)
+        await until(condition)
 
 
 def follow(client: Client, pauses: Pauses, **options: Any) -> Followed:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from classifier.cluster.client import Client
 from classifier.cluster.following import Following
 from tests.apiserver import ApiServer
 from tests.builders import Builder, gpu_profile, gpu_queues, kueue_config
+from tests.until import until
 
 
 @dataclass
@@ -76,9 +77,3 @@ async def running(follower: Following) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110  # there is no event for what is asked
-            await asyncio.sleep(0.001)

@@ -14,7 +14,8 @@ from classifier.objects import ClusterTrainingRuntime, RuntimeRef, TrainingRunti
 from tests.apiserver import ApiServer, answer, reset, watches
 from tests.builders import Builder, check, cluster_queue, cohort, flavor, local_queue, namespace, topology
 from tests.unit.cluster.conftest import Pauses
-from tests.unit.cluster.following import Patience, following, furnish, path_of, put, until
+from tests.unit.cluster.following import Patience, following, furnish, path_of, put
+from tests.until import until
 
 TRAINER = ("trainingruntimes", "clustertrainingruntimes")
 

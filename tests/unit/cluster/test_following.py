@@ -37,7 +37,8 @@ from tests.builders import (
     profile,
     topology,
 )
-from tests.unit.cluster.following import Patience, following, furnish, path_of, put, running, until
+from tests.unit.cluster.following import Patience, following, furnish, path_of, put, running
+from tests.until import until
 
 MACHINES = ("machinedeployments", "machinesets", "machinepools")
 TRAINER = ("trainingruntimes", "clustertrainingruntimes")

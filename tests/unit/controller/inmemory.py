@@ -20,6 +20,7 @@ from tests.apiserver import ApiServer, Call
 from tests.builders import WorkloadBuilder, job, workload
 from tests.selection import Object
 from tests.unit.cluster.conftest import write_kubeconfig
+from tests.until import until
 
 JOB = api.JOBS.path("team", "train")
 WORKLOAD = api.WORKLOADS.path("team", "job-train-1a2b3")
@@ -116,9 +117,7 @@ class Controller:
         return found or 0.0
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
-            while not condition():  # noqa: ASYNC110  # the engine has no event for what is asked
-                await asyncio.sleep(0.005)
+        await until(condition)
 
 
 @contextlib.asynccontextmanager

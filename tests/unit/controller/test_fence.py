@@ -19,6 +19,7 @@ from controller.fence import Fence, judge, overtaken
 from tests.apiserver import ApiServer, serving, silent, watches
 from tests.builders import T0, Builder, WorkloadBuilder, workload
 from tests.unit.cluster.conftest import write_kubeconfig
+from tests.until import until
 
 NAME = "muster-fence"
 SETTLE = 30 * SECOND
@@ -191,28 +192,26 @@ async def fence(client: Client) -> AsyncIterator[Fence]:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def until(fence: Fence, in_force: bool, reason: str = "") -> None:
-    async with asyncio.timeout(10):
-        while not (fence.state().in_force is in_force and reason in fence.state().reason):  # noqa: ASYNC110  # polled, as the controller does
-            await asyncio.sleep(0.005)
+async def said(fence: Fence, in_force: bool, reason: str = "") -> None:
+    await until(lambda: fence.state().in_force is in_force and reason in fence.state().reason)
 
 
 async def test_it_follows_the_pair(server: ApiServer, fence: Fence) -> None:
-    await until(fence, in_force=True)
+    await said(fence, in_force=True)
     server.remove(BINDING)
-    await until(fence, in_force=False, reason="ValidatingAdmissionPolicyBinding muster-fence does not exist")
+    await said(fence, in_force=False, reason="ValidatingAdmissionPolicyBinding muster-fence does not exist")
     server.put(BINDING, binding().raw())
-    await until(fence, in_force=True)
+    await said(fence, in_force=True)
     server.put(POLICY, policy().change("failurePolicy", "Ignore").raw())
-    await until(fence, in_force=False, reason="is not the chart's")
+    await said(fence, in_force=False, reason="is not the chart's")
 
 
 async def test_what_cannot_be_followed_is_not_in_force(server: ApiServer, fence: Fence) -> None:
-    await until(fence, in_force=True)
+    await said(fence, in_force=True)
     await server.watched(2)
     server.fault, server.faulty = silent(), watches
     server.cut_watches()
-    await until(fence, in_force=False, reason="cannot be followed: the watch of ")
+    await said(fence, in_force=False, reason="cannot be followed: the watch of ")
 
 
 async def test_before_the_first_list_nothing_is_in_force(client: Client) -> None:
@@ -221,7 +220,7 @@ async def test_before_the_first_list_nothing_is_in_force(client: Client) -> None
 
 
 async def test_once_breached_it_is_never_in_force_again(fence: Fence) -> None:
-    await until(fence, in_force=True)
+    await said(fence, in_force=True)
     fence.breached = True
     assert "a committed Workload was admitted afterwards" in fence.state().reason
 

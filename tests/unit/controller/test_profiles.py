@@ -23,6 +23,7 @@ from tests.apiserver import ApiServer, answer, serving
 from tests.builders import GPU, T0, cluster_queue, flavor, gpu_profile, gpu_queues, node, profile
 from tests.unit.cluster.conftest import write_kubeconfig
 from tests.unit.fit.facts.statuses import SINCE, backing_off, document, status_map
+from tests.until import until
 
 PROFILES = "/apis/muster.dev/v1alpha1/capacityprofiles"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
@@ -73,12 +74,6 @@ async def keeping(server: ApiServer, tmp_path: Path, partly: bool = False) -> As
 def status_of(server: ApiServer, name: str) -> dict[str, str]:
     conditions = server.objects[f"{PROFILES}/{name}"].get("status", {}).get("conditions", [])
     return {condition["type"]: condition["status"] for condition in conditions}
-
-
-async def until(condition: Any) -> None:
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110  # the server has no event for what it stores
-            await asyncio.sleep(0.005)
 
 
 def patches(server: ApiServer) -> list[str]:

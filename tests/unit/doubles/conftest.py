@@ -13,6 +13,7 @@ import trustme
 from aiohttp import web
 
 from e2e.chaos import ChaosProxy
+from tests.until import PATIENCE
 
 BOOKMARK = '{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}\n'
 
@@ -59,7 +60,7 @@ class Upstream:
 
     async def say(self, *lines: str | None) -> None:
         """Send lines on the latest watch; None ends it."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await self.opened.wait()
         for line in lines:
             self.watches[-1].put_nowait(line)

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import aiohttp
@@ -11,6 +10,7 @@ import pytest
 from classifier.cluster.client import ApiError, Client, Unreachable
 from e2e.chaos import ChaosProxy, contains
 from tests.unit.doubles.conftest import Upstream, session_for
+from tests.until import PATIENCE, until
 
 WORKLOAD = "/apis/kueue.x-k8s.io/v1beta2/namespaces/a/workloads/w"
 
@@ -59,7 +59,7 @@ async def test_an_answer_held_after_has_been_given_by_the_server(
     rule = proxy.when("POST", "/jobs").hold(after=True)
     sending = asyncio.create_task(_send(http, "POST", "/jobs", b"x"))
     await rule.caught()
-    await _until(lambda: upstream.seen == ["POST /jobs x"])
+    await until(lambda: upstream.seen == ["POST /jobs x"])
     assert not sending.done()
     rule.release()
     assert await sending == 200
@@ -142,7 +142,7 @@ async def test_a_held_request_goes_on_though_its_client_gave_up(
     sending.cancel()
     await asyncio.gather(sending, return_exceptions=True)
     rule.release()
-    await _until(lambda: upstream.seen == ["PATCH /x late"])
+    await until(lambda: upstream.seen == ["PATCH /x late"])
 
 
 async def test_takes_the_nth_request_and_as_many_as_told(proxy: ChaosProxy, http: aiohttp.ClientSession) -> None:
@@ -183,12 +183,12 @@ async def test_closing_releases_what_is_held_and_leaks_nothing(upstream: Upstrea
         assert not folder.exists()
 
     await once()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await upstream.closed.wait()
     tasks, files = asyncio.all_tasks(), len(os.listdir("/proc/self/fd"))
     await once()
-    await _until(lambda: asyncio.all_tasks() <= tasks)
-    await _until(lambda: len(os.listdir("/proc/self/fd")) <= files)
+    await until(lambda: asyncio.all_tasks() <= tasks)
+    await until(lambda: len(os.listdir("/proc/self/fd")) <= files)
 
 
 async def test_our_own_client_reaches_it_by_its_kubeconfig(proxy: ChaosProxy, upstream: Upstream) -> None:
@@ -211,9 +211,3 @@ async def _send(http: aiohttp.ClientSession, method: str, path: str, body: bytes
     async with http.request(method, path, data=body or None) as answer:
         await answer.read()
         return answer.status
-
-
-async def _until(condition: Callable[[], bool], timeout: float = 5.0) -> None:
-    async with asyncio.timeout(timeout):
-        while not condition():  # noqa: ASYNC110 (what is waited for has no event)
-            await asyncio.sleep(0.01)

@@ -11,6 +11,7 @@ from classifier.cluster.reflector import Reflector
 from classifier.objects import Workload
 from e2e.chaos import ChaosProxy, contains
 from tests.unit.doubles.conftest import BOOKMARK, Upstream, event
+from tests.until import PATIENCE
 
 WATCH = "/workloads?watch=1"
 
@@ -30,7 +31,7 @@ async def test_a_watch_ends_at_the_server_when_its_client_leaves(
 ) -> None:
     async with http.get(WATCH):
         await upstream.say()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await upstream.closed.wait()
 
 
