@@ -12,7 +12,7 @@ import msgspec
 from classifier import api
 from classifier.objects import Meta, Obj
 from classifier.scope import JUDGED
-from webhook import review
+from webhook import kinds, review
 from webhook.review import Asked, GroupVersionKind, Request
 
 T = TypeVar("T", bound=Meta)
@@ -66,7 +66,7 @@ def read(body: bytes) -> Whole[Any] | None:
     """The creation or update of an object of our kinds; None for any other review, and for what is none."""
     at = body.find(_KIND, 0, _WITHIN) + len(_KIND) - 1
     reader = _READERS.get(body[at : body.find(b"}", at) + 1])
-    if reader is None:
+    if reader is None or kinds.crowded(body):
         return None
     try:
         found = reader.decode(body)
