@@ -1,8 +1,4 @@
-<<<<<<< Updated upstream
 """Which ProvisioningRequest speaks for a capacity check: the newest of its own, by the name Kueue gives it."""
-=======
-"""Which ProvisioningRequest speaks for a capacity check: the newest of that very check, by the name Kueue gives it."""
->>>>>>> Stashed changes
 
 import hashlib
 
