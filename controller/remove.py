@@ -217,10 +217,17 @@ def _trace(view: KindView, owner: Meta, pods: Iterable[Pod], decided: int) -> st
 
     if view.ending(owner) is not None:
         return "it has ended"
-    if any(c.type in _STOPPED and c.true and since(c.last_transition_time) for c in view.conditions(owner)):
+    stopped = [c.last_transition_time for c in view.conditions(owner) if c.type in _STOPPED and c.true]
+    if any(map(since, stopped or _written(owner))):
         return "it was let go after its wait was ended"
     ran = next((pod for pod in pods if finished(pod) and since(pod.metadata.creation_timestamp)), None)
     return None if ran is None else f"pod {ran.name} ran after its wait was ended"
+
+
+def _written(owner: Meta) -> list[str | None]:
+    """When whoever wrote ``suspend`` wrote last, be it that or something else: RayJobs and AppWrappers have no
+    condition that says since when they are stopped, and what they ran goes with their status."""
+    return [one.time for one in owner.metadata.managed_fields or () if b'"f:suspend"' in bytes(one.fields_v1)]
 
 
 def _stands(workload: Workload, action: Delete) -> bool:

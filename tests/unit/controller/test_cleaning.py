@@ -8,9 +8,9 @@ from aiohttp import web
 
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
-from classifier.instant import HOUR, SECOND, parse_instant
+from classifier.instant import HOUR, SECOND, format_instant, parse_instant
 from classifier.names import workload_names
-from classifier.objects import Pod, ProvisioningRequest
+from classifier.objects import Pod, ProvisioningRequest, RayJob
 from tests.apiserver import Call, answer
 from tests.builders import Builder, job, local_queue, workload
 from tests.unit.controller.inmemory import JOB, Cluster, now
@@ -20,22 +20,27 @@ QUEUE = api.LOCAL_QUEUES.path("team", "gpu")
 WORKLOAD = api.WORKLOADS.path("team", NAME)
 UID = f"uid-of-{NAME}"
 POD = api.PODS.path("team", "train-0")
+RAY_JOB = api.RAY_JOBS.path("team", "train")
+(RAY_NAME,) = workload_names("train", "uid-of-train", "RayJob", "ray.io")
 FAST = ("--min-ttl=1s", "--notice=1ms", "--gitops-keys=example.com/app")
 
 
-def timed_out(cluster: Cluster, since: int = HOUR, ttl: str | None = "1s") -> None:
+def timed_out(
+    cluster: Cluster, since: int = HOUR, ttl: str | None = "1s", owner: Builder[Any] | None = None, name: str = NAME
+) -> None:
     """A job whose wait was ended and mirrored ``since`` ms ago, in a queue with a time to live."""
     at = now() - since
-    marker = Marker(at, 1, UID)
+    marker = Marker(at, 1, f"uid-of-{name}")
     ledger = clock.format_ledger(Ledger("uid-of-train", at - HOUR))
-    told = job().created(at - HOUR).annotate(api.ADMISSION_CLOCK, ledger)
-    told.annotate(api.ADMISSION_OUTCOME, api.OUTCOME_TIMED_OUT).annotate(api.ADMISSION_OUTCOME_OF, f"{UID}/1")
+    told = (owner or job()).created(at - HOUR).annotate(api.ADMISSION_CLOCK, ledger)
+    told.annotate(api.ADMISSION_OUTCOME, api.OUTCOME_TIMED_OUT).annotate(api.ADMISSION_OUTCOME_OF, f"{marker.uid}/1")
     told.annotate(api.ADMISSION_MESSAGE, "timed out")
-    cluster.put(JOB, told.raw())
-    ended = workload(NAME).created(at - HOUR).label(api.JOB_UID, "uid-of-train")
-    ended.annotate(api.COMMITTED, clock.format_marker(marker)).active(False)
+    made = told.raw()
+    cluster.put(JOB if owner is None else RAY_JOB, made)
+    ended = workload(name).made_of(made["kind"], made["apiVersion"], "train").created(at - HOUR)
+    ended.label(api.JOB_UID, "uid-of-train").annotate(api.COMMITTED, clock.format_marker(marker)).active(False)
     cluster.writer = api.CONTROLLER_MANAGER
-    cluster.put(WORKLOAD, ended.raw())
+    cluster.put(api.WORKLOADS.path("team", name), ended.raw())
     queue = local_queue().running().annotate(api.ADMISSION_TIMEOUT, "30m").annotate(api.TTL_AFTER_TIMEOUT, ttl)
     cluster.put(QUEUE, queue.raw())
 
@@ -234,6 +239,36 @@ async def test_that_it_was_stopped_before_holds_nothing_up(cluster: Cluster, sta
     cluster.edit(JOB, lambda obj: obj.update(status=stopped))
     async with start(*FAST) as controller:
         await controller.until(lambda: JOB not in cluster.objects)
+
+
+def ray_job(written: int) -> Builder[RayJob]:
+    """It says by no condition since when it is stopped. Whoever did that wrote so at ``written``, others later."""
+    made = Builder(RayJob, api.RAY_JOBS, "train", "team")
+    made.spec["suspend"] = True
+    entries = [
+        {"manager": "kueue", "operation": "Update", "fieldsV1": {"f:spec": {"f:suspend": {}}}},
+        {"manager": "kubectl-label", "operation": "Update", "fieldsV1": {"f:metadata": {"f:labels": {}}}},
+    ]
+    times = (written, now())
+    return made.metadata(managedFields=[e | {"time": format_instant(t)} for e, t in zip(entries, times, strict=True)])
+
+
+async def test_what_says_by_no_condition_that_it_was_let_go_says_it_by_who_stopped_it_since(
+    cluster: Cluster, start: Any
+) -> None:
+    timed_out(cluster, owner=ray_job(now() - HOUR + SECOND), name=RAY_NAME)
+    async with start(*FAST) as controller:
+        await controller.until(lambda: controller.value("muster_cleanups_total", outcome="skipped") == 1)
+        await controller.until(lambda: controller.engine._queue.idle)
+    assert not deletions(cluster)
+    (event,) = [event for event in cluster.events if event["reason"] == api.EVENT_KEPT]
+    assert "it was let go after its wait was ended" in event["note"]
+
+
+async def test_who_stopped_it_before_holds_nothing_up(cluster: Cluster, start: Any) -> None:
+    timed_out(cluster, owner=ray_job(now() - HOUR - 2 * SECOND), name=RAY_NAME)
+    async with start(*FAST) as controller:
+        await controller.until(lambda: RAY_JOB not in cluster.objects)
 
 
 async def test_pods_of_an_earlier_run_hold_nothing_up(cluster: Cluster, start: Any) -> None:
