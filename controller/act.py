@@ -108,9 +108,11 @@ class Writer:
         return True
 
     async def commit_cleanup(self, workload: Workload, at: int) -> bool:
-        """Say on the Workload that its job goes, or only try to, as :meth:`commit` does: nobody could reactivate it."""
+        """Say on the Workload that its job goes, or only try to, as :meth:`commit` does: nobody could reactivate it.
+
+        The caller has waited for its :meth:`turn`.
+        """
         body = {"metadata": {"annotations": {api.CLEANUP_COMMITTED: format_instant(at)}}}
-        await self.turn()
         if await self._tried(workload, body):
             return False
         await self._patch_workload(workload, body, turn=False)

@@ -44,7 +44,10 @@ class _Pods(msgspec.Struct):
 
 
 class Remover:
-    """The only place of the controller that deletes. Both steps answer how long (ms) to leave the Workload alone."""
+    """The only place of the controller that deletes. Both steps answer how long (ms) to leave the Workload alone.
+
+    Who takes a step has waited for the turn of its write, and decided after that.
+    """
 
     def __init__(self, writer: Writer, metrics: Metrics, identity: str) -> None:
         self._writer = writer
@@ -67,7 +70,6 @@ class Remover:
 
     async def delete(self, facts: Facts, action: Delete) -> int | None:
         """The second step; None also where there is nothing left to do."""
-        await self._writer.turn()
         current = await self._writer.read_workload(facts.workload)
         if current is None:
             return None

@@ -266,7 +266,7 @@ class Steps:
                 if not self._queue.put_off(key) and not await self._writer.mirror(facts, action):
                     self._deadlines.set(key, self._now() + SETTLE_AGAIN)
             case CommitCleanup() | Delete():
-                await self._clean_up(key, facts, action)
+                await self._clean_up(key)
             case Rest(until, _):
                 self._rest(key, facts, decision, until)
                 await self._writer.tell_again(key)
@@ -311,12 +311,18 @@ class Steps:
         after = self._facts(key)
         return after if after is not None and after.workload is before.workload else None
 
-    async def _clean_up(self, key: str, facts: Facts, action: CommitCleanup | Delete) -> None:
-        """One step of a cleanup, which looks at everything again itself; what it cannot do yet is for later."""
-        if isinstance(action, CommitCleanup):
-            pause = await self._remover.commit(facts, action)
+    async def _clean_up(self, key: str) -> None:
+        """Wait for the step's turn, then decide once more, as :meth:`_commit`; what cannot be done yet is for later."""
+        await self._writer.turn()
+        facts = self._facts(key)
+        decision = self._decide(facts) if facts else None
+        if facts is None or decision is None or not isinstance(decision.action, CommitCleanup | Delete):
+            self._queue.add(key)
+            return
+        if isinstance(decision.action, CommitCleanup):
+            pause = await self._remover.commit(facts, decision.action)
         else:
-            pause = await self._remover.delete(facts, action)
+            pause = await self._remover.delete(facts, decision.action)
         if pause is not None:
             self._deadlines.set(key, self._now() + pause)
 

@@ -1,5 +1,6 @@
 """The whole controller against an API server in memory: what it deletes of what timed out, and what it never does."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -143,6 +144,41 @@ async def test_a_lost_answer_to_a_deletion_that_landed_counts_once(cluster: Clus
         await controller.until(lambda: JOB not in cluster.objects)
         cluster.remove(WORKLOAD)
         await controller.until(lambda: controller.value("muster_cleanups_total", outcome="deleted") == 1)
+
+
+@pytest.mark.parametrize("step", ["first", "second"])
+async def test_a_policy_that_goes_while_a_step_waits_for_its_turn_stops_it(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """As after any 429: nothing of it was written meanwhile, so nothing would conflict."""
+    timed_out(cluster, ttl="3602s" if step == "first" else "1s")
+    if step == "second":
+        cluster.fault, cluster.faulty = answer(500), deleting
+        async with start(*FAST) as controller:
+            await controller.until(lambda: bool(deletions(cluster)))
+        cluster.fault = None
+        cluster.calls.clear()
+    asked, token = asyncio.Event(), asyncio.Event()
+
+    async def take() -> None:
+        asked.set()
+        await token.wait()
+
+    async with start(*FAST) as controller:
+        if step == "first":
+            await controller.until(lambda: "to be deleted" in message(cluster))
+        monkeypatch.setattr(controller.engine._writer._bucket, "take", take)
+        async with asyncio.timeout(20):
+            await asked.wait()
+        cluster.edit(QUEUE, lambda obj: obj["metadata"]["annotations"].pop(api.TTL_AFTER_TIMEOUT))
+        local_queues = controller.engine.cache.local_queues
+        await controller.until(lambda: local_queues.objects["team/gpu"].annotation(api.TTL_AFTER_TIMEOUT) is None)
+        token.set()
+        await controller.until(lambda: api.DELETE_AFTER not in cluster.annotations(JOB))
+        await controller.until(lambda: not committed(cluster) and controller.engine._queue.idle)
+    assert not deletions(cluster)
+    writes = [call for call in cluster.writes if call.path == WORKLOAD]
+    assert len(writes) == (step == "second"), "it is taken back"
 
 
 def unsuspend(cluster: Cluster) -> None:
