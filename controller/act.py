@@ -181,8 +181,9 @@ class Writer:
             # Refused for as long as a namespace ends, twice a minute: it was counted when it was refused first.
             await self.send("POST", path, event, channel=API, counted=not again)
         except ApiError as error:
-            # Somebody, most likely an earlier life of ours, has told it already.
-            if not error.conflict:
+            # Somebody, most likely an earlier life of ours, has told it already. Any other conflict is with a write
+            # beside it, such as those that count against one quota.
+            if error.reason != "AlreadyExists":
                 raise
 
     async def live_decisions(self, owned: Owned) -> set[str]:

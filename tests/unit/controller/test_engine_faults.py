@@ -251,6 +251,24 @@ async def test_a_refused_event_holds_up_no_mirror_and_is_told_later(cluster: Clu
         await controller.until(lambda: controller.value("muster_pending_mirrors") == 0)
 
 
+async def test_an_event_that_conflicts_with_another_write_is_not_told_yet(cluster: Cluster, start: Any) -> None:
+    """Those that count against one quota of objects at the same moment do."""
+    due_in(cluster, 500)
+
+    async def twice(request: web.Request) -> web.StreamResponse:
+        if sum(map(telling, cluster.calls)) == 2:
+            cluster.fault = None
+        return status(409, "Conflict", "Operation cannot be fulfilled on resourcequotas: the object has been modified")
+
+    def telling(call: Call) -> bool:
+        return call.method == "POST" and call.path == EVENTS
+
+    cluster.fault, cluster.faulty = twice, telling
+    async with start() as controller:
+        await controller.until(lambda: cluster.mirrored)
+        await controller.until(lambda: len(cluster.events) == 1)
+
+
 async def test_a_refused_read_is_no_write_that_failed(cluster: Cluster, start: Any) -> None:
     due_in(cluster, 500)
     cluster.fault = answer(403, "Forbidden", "cannot get resource")
