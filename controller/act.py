@@ -332,6 +332,9 @@ class Writer:
         sent = time.monotonic()
         try:
             answer = await self._client.request(method, path, params=params, body=body, content_type=content_type)
+            if not answer.startswith(b"{"):
+                # A proxy's page, with 200 on it: whether the API server was asked at all nobody knows.
+                raise Unreachable(f"what answers {method} {path} is no API server: {answer[:80]!r}")
         except Unreachable:
             self._outage.failed(channel, path, time.monotonic() - sent)
             if counted:

@@ -14,10 +14,10 @@ from aiohttp import web
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
 from classifier.instant import MINUTE, format_instant, format_micro, parse_instant
-from classifier.objects import Job
+from classifier.objects import Job, Pod
 from controller.preflight import Preflight
 from tests.apiserver import Call, answer, status
-from tests.builders import job, local_queue, workload
+from tests.builders import Builder, job, local_queue, workload
 from tests.unit.controller.inmemory import (
     BINDING,
     EVENTS,
@@ -267,6 +267,58 @@ async def test_an_event_that_conflicts_with_another_write_is_not_told_yet(cluste
     async with start() as controller:
         await controller.until(lambda: cluster.mirrored)
         await controller.until(lambda: len(cluster.events) == 1)
+
+
+async def login_page(request: web.Request) -> web.StreamResponse:
+    """What a proxy that wants to know who asks says to everything, and passes nothing on."""
+    return web.Response(text="<html>who are you?</html>", content_type="text/html")
+
+
+async def test_a_write_whose_answer_cannot_be_read_may_not_have_happened(cluster: Cluster, start: Any) -> None:
+    due_in(cluster, 3500)
+
+    async def once(request: web.Request) -> web.StreamResponse:
+        cluster.fault = None
+        return await login_page(request)
+
+    cluster.fault, cluster.faulty = once, committing
+    async with start() as controller:
+        await controller.until(lambda: cluster.mirrored)
+    assert ended(cluster)
+
+
+async def test_a_trial_whose_answer_cannot_be_read_ends_no_outage(cluster: Cluster, start: Any) -> None:
+    due_in(cluster, 500)
+    cluster.fault, cluster.faulty = answer(503), committing
+    async with start("--outage-after=0s") as controller:
+        await controller.until(lambda: any("dryRun" in call.query for call in cluster.calls))
+        cluster.fault = login_page
+        tries = sum(map(committing, cluster.calls))
+        await controller.until(lambda: sum(map(committing, cluster.calls)) > tries + 1)
+        assert controller.engine.outage.trial
+        cluster.fault = None
+        await controller.until(lambda: cluster.mirrored)
+
+
+async def test_what_cannot_be_read_after_a_conflict_ends_no_leading(cluster: Cluster, start: Any) -> None:
+    """A bare pod, which is read again to see what it says by now."""
+    path = api.PODS.path("team", "train")
+    pod = Builder(Pod, api.PODS, "train", "team").created(now()).label(api.MANAGED, "true")
+    pod.spec["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+    cluster.put(path, pod.raw())
+    cluster.put(WORKLOAD, workload().made_of("Pod", "v1").created(now()).raw())
+
+    async def trouble(request: web.Request) -> web.StreamResponse:
+        if request.method == "PATCH":
+            return status(409, "Conflict", "the object has been modified")
+        return await login_page(request)
+
+    cluster.fault, cluster.faulty = trouble, lambda call: call.path == path
+    async with start() as controller:
+        await controller.until(lambda: sum(call.method == "GET" and call.path == path for call in cluster.calls) >= 2)
+        cluster.fault = None
+        await controller.until(lambda: api.ADMISSION_CLOCK in cluster.annotations(path))
+        assert controller.engine.election.terms == 1
 
 
 async def test_a_refused_read_is_no_write_that_failed(cluster: Cluster, start: Any) -> None:
