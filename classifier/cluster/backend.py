@@ -15,8 +15,8 @@ from classifier.cluster.reading import (
     is_label_value,
     parts_of,
     resource_of,
-    version_of,
-    versions_of,
+    stamp_of,
+    stamps_of,
 )
 from classifier.cluster.watching import Watching
 from classifier.objects import JobSet, Meta, Pod, TrainingRuntime, TrainJob
@@ -80,9 +80,9 @@ class Backend:
                 if last or not _pages_expired(error):
                     raise
                 continue
-            if version_of(job) == version_of(newer) or last:
+            if stamp_of(job) == stamp_of(newer) or last:
                 break
-        settled = version_of(job) == version_of(newer)
+        settled = stamp_of(job) == stamp_of(newer)
         if newer is None:
             self.notes = []
             return None
@@ -116,7 +116,7 @@ class Backend:
                 if last or not _pages_expired(error):
                     raise
                 continue
-            first, second = (versions_of(r.snapshot, namespace, job, settings) for r in (reader, again))
+            first, second = (stamps_of(r.snapshot, namespace, job, settings) for r in (reader, again))
             if first == second or last:
                 break
         # What a TrainJob says of itself last is what counts.

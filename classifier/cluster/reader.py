@@ -5,7 +5,6 @@ a note, and the answer says less. A kind the cluster does not serve (404 on its 
 """
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import ClassVar, Final
 
@@ -18,6 +17,7 @@ from classifier.cluster.configmaps import USUAL, ConfigMaps
 from classifier.cluster.machines import MACHINE_GROUPS, MACHINE_VERSIONS
 from classifier.cluster.snapshot import TYPES, Snapshot
 from classifier.cluster.wire import PAGE, Page
+from classifier.names import names_namespace, names_object
 from classifier.objects import Job, Meta, PodGroup, Workload
 from classifier.report.fence import FENCE_NAME
 from classifier.report.owner import Owner, owner_of
@@ -26,10 +26,6 @@ from classifier.scope import bounded_view, holder_of
 #: Labels of a Job's pods (Kubernetes: pkg/apis/batch/types.go).
 JOB_POD_LABEL: Final = "batch.kubernetes.io/controller-uid"
 MANAGED_LABEL: Final = "kueue.x-k8s.io/managed=true"
-
-#: What objects and namespaces can be called. Names come from owners, annotations and status, too, where anybody can
-#: write anything: what is no name must not become a part of a path.
-_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 
 #: What every judgement needs, whatever is judged.
 SHARED: Final = (
@@ -52,10 +48,6 @@ REFINING: Final = (
 REFINING_THERE: Final = (api.LIMIT_RANGES, api.TRAINING_RUNTIMES)
 
 
-def is_name(text: str) -> bool:
-    return _NAME.fullmatch(text) is not None
-
-
 class Reader:
     """Fills a :class:`Snapshot`. Raises ClientError where nothing can be read at all."""
 
@@ -71,7 +63,7 @@ class Reader:
         self, resource: Resource, namespace: str | None = None, *, version: str | None = None, **selectors: str
     ) -> None:
         """All objects of a kind that match, into the snapshot. ``selectors``: labelSelector, fieldSelector."""
-        if namespace is not None and not is_name(namespace):
+        if namespace is not None and not names_namespace(namespace):
             return
         served = resource._replace(version=version or resource.version)
         try:
@@ -101,8 +93,11 @@ class Reader:
             params["continue"] = page.metadata.continue_
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Meta | None:
-        """One object into the snapshot; None if there is none or it may not be read."""
-        if not is_name(name) or not (namespace is None or is_name(namespace)):
+        """One object into the snapshot; None if there is none or it may not be read.
+
+        Names come from owners, annotations and status, too, where anybody can write anything.
+        """
+        if not names_object(name) or not (namespace is None or names_namespace(namespace)):
             return None
         try:
             obj = await self.client.get(resource.path(namespace, name), TYPES[resource])

@@ -17,8 +17,9 @@ import msgspec
 from classifier import api
 from classifier.api import Resource
 from classifier.cluster.client import ApiError, Client, ClientError
-from classifier.cluster.reader import MANAGED_LABEL, Reader, is_name
+from classifier.cluster.reader import MANAGED_LABEL, Reader
 from classifier.cluster.snapshot import TYPES, Snapshot
+from classifier.names import names_object
 from classifier.objects import Meta, Node, Pod, PodGroup, Workload
 from classifier.state import State, classify
 from classifier.state.gather import (
@@ -128,7 +129,7 @@ class JobReader(Reader):
         return await self._own(resource, name)
 
     async def _own(self, resource: Resource, name: str) -> Meta | None:
-        if not is_name(name):
+        if not names_object(name):
             return None
         try:
             obj = await self.client.get(resource.path(self.namespace, name), TYPES[resource])
@@ -301,13 +302,13 @@ def resource_of(part: Meta) -> Resource:
     return next(resource for resource, type_ in TYPES.items() if type_ is type(part))
 
 
-def version_of(job: Meta | None) -> frozenset[tuple[str, str]]:
+def stamp_of(job: Meta | None) -> frozenset[tuple[str, str]]:
     """What changes when the job does."""
     return frozenset((part.uid, part.metadata.resource_version) for part in parts_of(job))
 
 
-def versions_of(snapshot: Snapshot, namespace: str, job: str, settings: Settings) -> frozenset[tuple[str, str]]:
+def stamps_of(snapshot: Snapshot, namespace: str, job: str, settings: Settings) -> frozenset[tuple[str, str]]:
     """What changes when dispatch's job does: its TrainJobs, and which JobSets there are."""
     trainjobs = trainjobs_of(snapshot, namespace, job, settings)
     jobsets = jobsets_of(snapshot, namespace, job, settings)
-    return frozenset().union(*map(version_of, trainjobs), {(jobset.uid, "") for jobset in jobsets})
+    return frozenset().union(*map(stamp_of, trainjobs), {(jobset.uid, "") for jobset in jobsets})

@@ -50,10 +50,6 @@ class Ring:
         """The TrainJob is gone, and its last pod too."""
         self._pods.pop(trainjob_uid, None)
 
-    def clear(self) -> None:
-        """The last watch has closed."""
-        self._pods.clear()
-
     @property
     def uids(self) -> tuple[str, ...]:
         """Of the TrainJobs that have evidence."""

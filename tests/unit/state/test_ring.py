@@ -46,8 +46,6 @@ def test_C14_each_trainjob_has_a_ring_of_its_own() -> None:
     ring.drop("tj-1")
     ring.drop("tj-9")
     assert (names(ring), names(ring, "tj-2"), ring.uids) == ([], ["p1"], ("tj-2",))
-    ring.clear()
-    assert (names(ring, "tj-2"), ring.uids) == ([], ())
 
 
 def test_C14_asking_keeps_nothing() -> None:
