@@ -80,7 +80,10 @@ class Server:
         )
         self._reviews = Reviews(endpoints, self._other, lambda: self.draining, keepalive=KEEPALIVE, linger=LINGER)
         self._listener: Listener | None = None
-        self._probes = web.AppRunner(health.application(checks, metrics), access_log=None, shutdown_timeout=1.0)
+        self._probes = web.AppRunner(
+            health.application(checks, metrics), keepalive_timeout=KEEPALIVE, access_log=None, shutdown_timeout=1.0
+        )
+        self._probed: asyncio.Server | None = None
 
     def _other(self) -> asyncio.Protocol:
         assert self._others.server is not None
@@ -91,7 +94,9 @@ class Server:
         settings = self._settings
         await self._probes.setup()
         await self._others.setup()
-        await web.TCPSite(self._probes, settings.bind_address, settings.metrics_port).start()
+        self._probed = await asyncio.get_running_loop().create_server(
+            partial(health.connection, self._probes), settings.bind_address, settings.metrics_port
+        )
         listener = Listener(self._reviews, self._context)
         listener.open(settings.bind_address, settings.port)
         self._listener = listener
@@ -107,4 +112,6 @@ class Server:
             self._listener.close()
         await self._reviews.stop(LAST_ANSWERS)
         await self._others.cleanup()
+        if self._probed is not None:
+            self._probed.close()
         await self._probes.cleanup()
