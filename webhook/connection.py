@@ -173,13 +173,13 @@ class Connection(asyncio.Protocol):
 
     def abort(self) -> None:
         self._transport.abort()
-        if self.task is not None:
-            self.task.cancel()
         self._drop(None)
 
     def _drop(self, why: Exception | None) -> None:
         """All that came of it."""
         self._reviews.open.discard(self)
+        if self.task is not None:
+            self.task.cancel()
         if self._head is not None:
             self._endpoint(self._head).refuse(torn(why), self.started)
             self._forget()

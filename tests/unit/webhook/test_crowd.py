@@ -254,6 +254,30 @@ async def test_reviews_that_wait_and_what_came_after_them_have_the_same_bound(se
         one.one.connection_lost(None)
 
 
+async def test_of_who_has_gone_nothing_is_held_by_a_review_that_waits() -> None:
+    """Whoever sends, goes and comes again would else have as much held as it likes."""
+    waiting = []
+
+    async def wait(asked: AnyRequest) -> Answer:
+        waiting.append(asked)
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            waiting.remove(asked)
+        return ALLOWED
+
+    running = Running()
+    running.decide = wait  # type: ignore[method-assign]
+    one = Sent(running, LARGE)
+    one.send(len(one.data))
+    await asyncio.sleep(0)
+    assert len(waiting) == 1
+    one.one.connection_lost(ConnectionResetError("gone"))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert waiting == [], "at once, and not when its time is over"
+
+
 async def test_answered_reviews_of_several_pieces_are_not_held() -> None:
     running = Running()
     one = Sent(running, request("a") + request("b"))
