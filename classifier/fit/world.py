@@ -1,11 +1,12 @@
 """The world a gang is judged in: one snapshot of what an administrator declared and what stands in the cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from classifier import api
 from classifier.fit.gang import Runtimes
 from classifier.fit.quota.tree import QuotaTree
+from classifier.fit.supplied.pools import Pool
 from classifier.fit.supplied.supply import Backing, Kept, Supply
 from classifier.objects import (
     AdmissionCheck,
@@ -101,6 +102,10 @@ class World:
     def behind(self, flavor: ResourceFlavor, now: int) -> Backing:
         """What stands behind the flavor. Once :meth:`at` has been called."""
         return self.supply.behind(flavor, self, now)
+
+    def elsewhere(self, labels: Mapping[str, str], flavors: Sequence[str], now: int) -> list[Pool]:
+        """Pools of other flavors than these that surely have the labels. Once :meth:`at` has been called."""
+        return self.supply.elsewhere(labels, flavors, self, now)
 
     @property
     def quota(self) -> QuotaTree:

@@ -178,8 +178,7 @@ class _Draw:
         clashing = {one.name for one in flavors if one.name[0] == "g" and "kind" in one.labels}
         # No node has the labels of two that clash.
         homes = [part for home in homes for part in (zip(home) if clashing & {*home[1:]} else [home])]
-        # A podset that needs one flavor alone would find nodes its own profile does not list.
-        both = len(groups) == 2 and all(GPU in one.requests for one in podsets)
+        both = len(groups) == 2
         return tuple(self._pool(f"n{at}", home, flavors, both) for at, home in enumerate(homes))
 
     def _pool(self, name: str, home: tuple[str, ...], flavors: Sequence[Flavor], both: bool) -> Pool:
@@ -212,9 +211,11 @@ class _Draw:
             taints = list(_TAINTS[:1])
         told = [one.name for one in flavors if one.told and one.name in home]
         declared = tuple(told)
-        if both and len(told) > 1:
-            declared = tuple(random.sample(told, random.choice((1, 2))))
         say = (lambda share: True) if self.plain else self.often
+        tells_labels = say(0.5)
+        # The nodes of one flavor may be told of by the profile of another, if that says that they are of both.
+        if both and tells_labels and len(told) > 1:
+            declared = tuple(random.sample(told, random.choice((1, 2))))
         return Pool(
             name,
             home,
@@ -227,7 +228,7 @@ class _Draw:
             declared=() if stray else declared,
             resources=frozenset(offers if say(0.6) else (one for one in offers if self.often(0.7))),
             all_resources=say(0.8),
-            tells_labels=say(0.5),
+            tells_labels=tells_labels,
             all_labels=say(0.6),
             tells_racks=say(0.7),
             understated=random.randint(1, 2) if live and not stray and not say(0.8) else 0,

@@ -22,6 +22,8 @@ def apart(places: Sequence[Ground], budget: Budget) -> list[int]:
             budget.glance(declared)
             if described.elsewhere(place):
                 continue
+        if place.pool.borrowed_of is not None:
+            continue  # never promised
         if place.pool.stray:
             own = {live.name for live in place.pool.lives}
             if not names.isdisjoint(own):

@@ -41,7 +41,7 @@ def _levels(request: TopologyRequest | None) -> tuple[str, ...]:
 
 def proof(seated: Sequence[Seated], hearing: Hearing) -> Finding | None:
     """That no domain ever takes those that must share one; None if that is not proven. Raises OverBudget."""
-    laid = floor(seated, hearing)
+    laid = floor(seated, hearing, wide=True)
     for level, some in companies([seat.podset for seat, _ in seated]):
         inside = {podset.name for podset in some}
         members = [one for one in seated if one[0].podset.name in inside]

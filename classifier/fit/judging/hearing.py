@@ -53,6 +53,7 @@ class _OfQueue:
         self.readings: dict[object, tuple[int, Reading]] = self.sort("readings")
         self.options: dict[Hashable, tuple[int, Options]] = self.sort("options")
         self.grounds: dict[Hashable, tuple[int, list[Ground]]] = self.sort("grounds")
+        self.borrowed: dict[tuple[str, ...], tuple[int, list[Ground]]] = self.sort("borrowed")
         self.rooms: dict[Hashable, tuple[int, Rooms]] = self.sort("rooms")
         self.told_apart = ToldApart()
 
@@ -156,17 +157,29 @@ class Hearing:
             found = self._known.choices[names] = choose(names, self.queue, self.spoken, self.world, self.now)
         return found
 
-    def ground(self, choice: Choice) -> list[Ground]:
+    def ground(self, choice: Choice, *, wide: bool = False) -> list[Ground]:
+        """``wide``: with the pools of other flavors whose nodes the pods may use too, which only a proof asks for."""
         key = (choice.flavors, self.keys)
-        return self.budget.recall(self._known.grounds, key, lambda: grounds(choice, self.keys, self.budget))
+        own = self.budget.recall(self._known.grounds, key, lambda: grounds(choice, self.keys, self.budget))
+        return [*own, *self._borrowed(choice)] if wide else own
 
-    def rooms(self, shape: object, reading: Reading, choice: Choice) -> Rooms:
+    def _borrowed(self, choice: Choice) -> list[Ground]:
+        def look() -> list[Ground]:
+            pools = self.world.elsewhere(choice.labels, choice.flavors, self.now)
+            self.budget.glance(len(pools))
+            return [Ground(pool, choice.labels, pool.flavor) for pool in pools]
+
+        return self.budget.recall(self._known.borrowed, choice.flavors, look)
+
+    def rooms(self, shape: object, reading: Reading, choice: Choice, *, wide: bool = False) -> Rooms:
+        """Raises OverBudget."""
+        wide = wide and bool(self._borrowed(choice))
+
         def look() -> Rooms:
-            return see_rooms(
-                reading, choice, self.ground(choice), self.world.nodes_recent, self._known.told_apart, self.budget
-            )
+            ground = self.ground(choice, wide=wide)
+            return see_rooms(reading, choice, ground, self.world.nodes_recent, self._known.told_apart, self.budget)
 
-        return self.budget.recall(self._known.rooms, (shape, choice.flavors, self.keys), look)
+        return self.budget.recall(self._known.rooms, (shape, choice.flavors, self.keys, wide), look)
 
     def potential(self, flavor: str, resource: str) -> int:
         return self.tree.potential(self.queue.name, flavor, resource)

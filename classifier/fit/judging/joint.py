@@ -43,6 +43,8 @@ class Floor:
     levels: tuple[tuple[str, ...], ...]
     #: Whether any node is standing and ready.
     any_ready: bool
+    #: Whether it has what only a proof asks for.
+    wide: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,35 +63,40 @@ class Table:
     layout: Layout | None
 
 
-def floor(seated: Sequence[Seated], hearing: Hearing) -> Floor:
-    """Raises OverBudget."""
+def floor(seated: Sequence[Seated], hearing: Hearing, *, wide: bool = False) -> Floor:
+    """``wide``: with what a proof has to look at beside (``Hearing.ground``). Raises OverBudget."""
     choices = {choice.flavors: choice for _, some in seated for choice in some}
     resources = frozenset(resource for seat, _ in seated for resource in seat.reading.requests_at_most)
     kept: dict[Hashable, tuple[int, Floor]] = hearing.sort("floors")
-    key = (tuple(choices), resources, hearing.keys)
-    return hearing.budget.recall(kept, key, lambda: _lay(list(choices.values()), resources, hearing))
+    key = (tuple(choices), resources, hearing.keys, wide)
+    return hearing.budget.recall(kept, key, lambda: _lay(list(choices.values()), resources, hearing, wide))
 
 
-def _lay(choices: Sequence[Choice], resources: frozenset[str], hearing: Hearing) -> Floor:
+def _lay(choices: Sequence[Choice], resources: frozenset[str], hearing: Hearing, wide: bool) -> Floor:
     places: dict[int, Ground] = {}
     for choice in choices:
-        for place in hearing.ground(choice):
+        for place in hearing.ground(choice, wide=wide):
             places.setdefault(id(place.pool), place)
+    # One that is there for its own flavor too is one bin, with all of its nodes.
+    whole = {at: id(place.pool.borrowed_of) for at, place in places.items() if id(place.pool.borrowed_of) in places}
+    places = {at: place for at, place in places.items() if at not in whole}
     hearing.budget.spend(len(places) * (1 + len(resources)))
     recent = hearing.world.nodes_recent
     pools = [place.pool for place in places.values()]
+    index = {id(pool): at for at, pool in enumerate(pools)}
     upper = [_bin(at, _upper(pool, resources), pool.max_nodes) for at, pool in enumerate(pools)]
     lower = [_bin(at, _lower(pool, resources), promised(pool, recent)) for at, pool in enumerate(pools)]
     ready = [_bin(at, _lower(pool, resources), pool.ready if recent else 0) for at, pool in enumerate(pools)]
     return Floor(
         tuple(pools),
-        {id(pool): at for at, pool in enumerate(pools)},
+        index | {at: index[other] for at, other in whole.items()},
         tuple(upper),
         tuple(lower),
         tuple(ready),
         frozenset(apart(list(places.values()), hearing.budget)),
         tuple(hearing.levels(place.flavor) for place in places.values()),
         any(one.nodes for one in ready),
+        wide,
     )
 
 
@@ -221,7 +228,7 @@ def _parts(seated: Sequence[Seated], open_to: Sequence[frozenset[int]], *, surel
 
 def proof(seated: Sequence[Seated], hearing: Hearing) -> Finding | None:
     """That there is no room for all of them at once; None if that is not proven. Raises OverBudget."""
-    laid = floor(seated, hearing)
+    laid = floor(seated, hearing, wide=True)
     upper = table(seated, laid, "upper", hearing)
     packing = _pack(seated, upper, hearing, surely=False)
     if packing.fate is not Fate.NEVER:
@@ -300,7 +307,7 @@ def rooms_on(seat: Seat, choices: Iterable[Choice], laid: Floor) -> list[Room | 
     found: list[Room | None] = [None] * len(laid.pools)
     for choice in choices:
         if choice.blocked is None:
-            for one in seat.rooms(choice).rooms:
+            for one in seat.rooms(choice, wide=laid.wide).rooms:
                 at = laid.index[id(one.pool)]
                 before = found[at]
                 found[at] = one if before is None or one.match > before.match else before

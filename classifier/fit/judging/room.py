@@ -49,7 +49,10 @@ def room(
     most, limit = _most(requests, pool)
     if one_per_node and (most is None or most > 1):
         most, limit = 1, Limit(None, 1, 1, pool.source)
-    sure, missing = _sure(at_most, pool)
+    if pool.borrowed_of is not None:
+        sure, missing = 0, f"nodes of pool {pool.name} are for flavor {pool.flavor}, and may take some of its pods"
+    else:
+        sure, missing = _sure(at_most, pool)
     if one_per_node and sure > 1:
         sure = 1
     usable = sure if match is YES else 0

@@ -132,7 +132,10 @@ class Seat:
         if choice.blocked is not None:
             return choice.blocked
         recent = self.hearing.world.nodes_recent
-        found = self.unless_unsure(weigh(self.podset, self.reading, choice, self.rooms(choice), recent))
+        seen = self.rooms(choice)
+        if seen.most is not None and seen.most < self.podset.fewest:
+            seen = self.rooms(choice, wide=True)
+        found = self.unless_unsure(weigh(self.podset, self.reading, choice, seen, recent))
         if choice.fault is not None and found.outcome not in GOOD:
             found = Finding(outcome=Outcome.MISCONFIGURED, statement=choice.fault)
         if choice.starved is not None and found.outcome is not Outcome.NEVER_FITS:
@@ -147,8 +150,9 @@ class Seat:
             )
         return found
 
-    def rooms(self, choice: Choice) -> Rooms:
-        return self.hearing.rooms(self.shape, self.reading, choice)
+    def rooms(self, choice: Choice, *, wide: bool = False) -> Rooms:
+        """``wide``: on nodes of other flavors too, for a proof. Raises OverBudget."""
+        return self.hearing.rooms(self.shape, self.reading, choice, wide=wide)
 
     def unless_withheld(self, found: Finding) -> Finding:
         """Kueue gives a flavor that it withholds for its topology too, if its feature gate for topologies is off."""

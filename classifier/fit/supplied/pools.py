@@ -6,7 +6,7 @@ least a live node shows. A resource in neither is unknown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -50,8 +50,13 @@ class Pool:
     #: The domains declared, by name, with the most nodes of each; of the level named by the profile's ``nodeLabel``.
     domains: tuple[tuple[str, int | None], ...] = ()
     level: str | None = None
+    #: Labels by which live nodes are known as this pool's.
+    members: Mapping[str, str] = field(default_factory=dict)
     #: The whole declaration, where it says by labels of its own which nodes are meant: the same words, the same nodes.
     words: str | None = None
+    #: Where it is another flavor's, seen by pods that may use its nodes too: the pool itself, and the flavor.
+    borrowed_of: "Pool | None" = None
+    flavor: str = ""
 
     def says_all_of(self, resource: str) -> bool:
         """Whether a node has 0 of it where no figure is known. Every kubelet takes pods, so a list without them is no
@@ -102,7 +107,7 @@ def declared_pool(
         name=declared.name or "(unnamed)",
         source=source,
         labels=Labels(
-            {**flavor_labels, **(shape.labels or {}), **(declared.node_labels or {})},
+            labels_of(declared, flavor_labels),
             shape.labels_complete is True,
             varying | {level} if level else varying,
         ),
@@ -120,8 +125,15 @@ def declared_pool(
         facts=facts,
         domains=tuple((domain.name, domain.max_nodes) for domain in declared.domains or ()),
         level=level or None,
+        members=declared.node_labels or flavor_labels,
         words=_words(declared),
     )
+
+
+def labels_of(declared: DeclaredPool, flavor_labels: Mapping[str, str]) -> dict[str, str]:
+    """What every node of the pool surely carries, by its profile and its flavor."""
+    shape = declared.node or NodeShape()
+    return {**flavor_labels, **(shape.labels or {}), **(declared.node_labels or {})}
 
 
 def _words(declared: DeclaredPool) -> str | None:

@@ -6,7 +6,7 @@ answer. What hangs on one pool or flavor alone outlives a change elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 from classifier import api
 from classifier.fit.facts import PoolFacts, Sources
 from classifier.fit.quota.tree import QuotaTree
+from classifier.fit.supplied.elsewhere import Declared, borrowed
 from classifier.fit.supplied.faults import faults
 from classifier.fit.supplied.live import Live, Shown, by_kind
 from classifier.fit.supplied.nodes import Nodes
 from classifier.fit.supplied.pools import Pool, declared_pool
-from classifier.objects import CapacityProfile, Node, ResourceFlavor
+from classifier.objects import CapacityProfile, Metadata, Node, ResourceFlavor
 from classifier.objects import Pool as DeclaredPool
 
 if TYPE_CHECKING:
@@ -105,6 +106,11 @@ class Supply:
         #: By flavor, where there are any: facts that are a bound as long as they are fresh, and whether they were.
         self._timed: dict[str, list[tuple[PoolFacts, bool]]] = {}
         self._kept = Kept()
+        #: By labels, all pools that surely have them.
+        self._borrowed: dict[frozenset[tuple[str, str]], list[Pool]] = {}
+        #: Of the profiles and flavors last seen, once somebody asked.
+        self._declared: Declared | None = None
+        self._declared_of: tuple[object, ...] = ()
         self._tree_of: tuple[object, ...] = ()
         self._tree = QuotaTree({}, {})
 
@@ -145,6 +151,27 @@ class Supply:
             self._tree_of = tree_of
         return self._tree
 
+    def elsewhere(self, labels: Mapping[str, str], flavors: Sequence[str], world: World, now: int) -> list[Pool]:
+        """Pools of profiles of other flavors than these whose nodes surely have all the ``labels``: what more of their
+        nodes there may be than stand. Of the world last followed."""
+        key = frozenset(labels.items())
+        found = self._borrowed.get(key)
+        if found is None:
+            found = self._borrowed[key] = list(self._find_elsewhere(labels, world, now))
+        if not any(pool.flavor not in flavors for pool in found):
+            return []
+        behind = [self.behind(_flavor(name, world), world, now).pools for name in flavors]
+        words = {pool.words for pools in behind for pool in pools if pool.words}
+        return [pool for pool in found if pool.flavor not in flavors and pool.words not in words]
+
+    def _find_elsewhere(self, labels: Mapping[str, str], world: World, now: int) -> Iterator[Pool]:
+        if self._declared is None:
+            self._declared = Declared(world.profiles, world.flavors)
+        for name in self._declared.flavors_with(labels):
+            for pool in self.behind(_flavor(name, world), world, now).pools:
+                if pool.max_nodes != 0 and labels.items() <= pool.labels.known.items():
+                    yield borrowed(pool, name, len(self.carrying({**pool.members, **labels})))
+
     def carrying(self, labels: Mapping[str, str]) -> Sequence[Live]:
         """The live nodes with all these labels."""
         return self._nodes.carrying(labels)
@@ -156,9 +183,12 @@ class Supply:
                 self._by_flavor.setdefault(profile.spec.flavor, []).append(profile)
         if self._sources is None or not self._sources.current(world):
             self._sources = Sources(world)
+        declared_of = (world.profiles, world.flavors)
+        if not _all_the_same(declared_of, self._declared_of):
+            self._declared, self._declared_of = None, declared_of
         self._nodes.follow(world.nodes)
         self._kept.forget()
-        self._backings, self._kept = {}, Kept()
+        self._backings, self._borrowed, self._kept = {}, {}, Kept()
 
     def _work_out(self, flavor: ResourceFlavor, world: World, now: int) -> Backing:
         labels = (flavor.spec.node_labels if flavor.spec else None) or {}
@@ -189,6 +219,11 @@ class Supply:
 
     def _told(self, pool: DeclaredPool) -> tuple[PoolFacts, ...]:
         return self._sources.of(pool) if self._sources is not None else ()
+
+
+def _flavor(name: str, world: World) -> ResourceFlavor:
+    """A profile may be of a flavor that is not there."""
+    return world.flavors.get(name) or ResourceFlavor(metadata=Metadata(name=name))
 
 
 def _all_the_same(some: tuple[object, ...], others: tuple[object, ...]) -> bool:

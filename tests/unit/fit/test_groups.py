@@ -93,8 +93,10 @@ def test_what_no_flavor_of_a_group_takes_is_ruled_out_all_the_same() -> None:
 
 
 def test_a_podset_that_touches_one_of_the_groups_is_judged_as_ever() -> None:
+    """Without GPUs it may use the nodes of both: those of the GPU flavor have room for ten of its pods."""
     cluster = two_groups(None, cpu_pool())
-    assert judge(job().queue("gpu").pods(11).requests({"cpu": 16}).done(), cluster, now=0).denied
+    assert not judge(job().queue("gpu").pods(20).requests({"cpu": 16}).done(), cluster, now=0).denied
+    assert judge(job().queue("gpu").pods(21).requests({"cpu": 16}).done(), cluster, now=0).denied
     assert judge(job().queue("gpu").pods(3).gpus(8).done(), cluster, now=0).denied
 
 
