@@ -4,13 +4,12 @@ Only this module touches the ``kubernetes`` package, and only for configuration,
 (reference/engineering.md §A.4).
 """
 
-import logging
 import math
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +21,7 @@ import yaml
 from kubernetes.aio import client as official
 from kubernetes.aio import config as official_config
 
+from classifier.cluster.renewal import Renewal, complaints
 from classifier.cluster.servertime import ServerTime
 
 JSON: Final = "application/json"
@@ -130,21 +130,6 @@ def _misread(error: Exception) -> str:
     return "it is no kubeconfig" if isinstance(error, (TypeError, AttributeError)) else _one_line(str(error))
 
 
-@contextmanager
-def _complaints() -> Iterator[list[str]]:
-    """What the official client logs of a command that gives no credentials: it goes on without any, and all the API
-    server says then is that nobody may do anything."""
-    said: list[str] = []
-    handler = logging.Handler(logging.ERROR)
-    handler.emit = lambda record: said.append(_one_line(record.getMessage()))  # type: ignore[method-assign]
-    logger = logging.getLogger("kubernetes.aio.config.kube_config")
-    logger.addHandler(handler)
-    try:
-        yield said
-    finally:
-        logger.removeHandler(handler)
-
-
 def _why(error: Exception) -> str:
     """An error of the connection, in one line, with what to do about it."""
     text = _one_line(str(error)) or type(error).__name__
@@ -208,8 +193,8 @@ class Client:
                 path = "the pod's ServiceAccount"
                 official_config.load_incluster_config(client_configuration=configuration)
             else:
-                with _complaints() as said:
-                    await official_config.load_kube_config(
+                with complaints() as said:
+                    loader = await official_config.load_kube_config(
                         config_file=path, context=context, client_configuration=configuration, persist_config=False
                     )
                 if said:
@@ -217,6 +202,7 @@ class Client:
                         f"no credentials by the kubeconfig {path}: {said[-1]}; the command that it names under exec "
                         "has to be installed, and you may have to log in with it"
                     )
+                configuration.refresh_api_key_hook = Renewal(loader)
             # Reads the certificates that the configuration names.
             api = official.ApiClient(configuration)
         except _BAD_CONFIGURATION as error:

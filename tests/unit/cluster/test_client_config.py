@@ -1,13 +1,16 @@
 """The connection's configuration: whom it trusts, where credentials come from, what is said when it is odd."""
 
+import asyncio
 import base64
+import shutil
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 import trustme
 import yaml
+from aiohttp import web
 
 from classifier.cluster.client import Client, ClientError, Unreachable
 from classifier.objects import Job
@@ -166,6 +169,59 @@ async def test_the_variable_counts_unless_it_is_empty(
     write_kubeconfig(tmp_path / ".kube" / "config", "https://home.example.com")
     async with await Client.connect() as client:
         assert client.host == "https://home.example.com"
+
+
+#: A command that gives another token each time, and none any more once it has nothing to count in.
+COUNTING = """
+echo . >> {count} || exit 1
+printf '%s' '{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",' \\
+  '"status": {{{expiry}"token": "number '$(wc -l < {count})'"}}}}'
+"""
+OVER = '"expirationTimestamp": "2020-01-01T00:00:00Z", '
+
+
+async def tokens(server: ApiServer, config: str, count: int, between: Callable[[], object] = lambda: None) -> list[str]:
+    """With which tokens requests came, twice ``count``, two at a time."""
+    seen: list[str] = []
+
+    async def note(request: web.Request) -> web.StreamResponse:
+        seen.append(request.headers["Authorization"])
+        return web.json_response({})
+
+    server.fault = note
+    async with await Client.connect(kubeconfig=config) as client:
+        for _ in range(count):
+            between()
+            await asyncio.gather(client.request("GET", JOBS), client.request("GET", JOBS))
+    return seen
+
+
+def counting(tmp_path: Path, server: ApiServer, expiry: str) -> str:
+    script = COUNTING.format(count=tmp_path / "count" / "runs", expiry=expiry)
+    (tmp_path / "count").mkdir()
+    return by_command(tmp_path / "config", server.url, "sh", "-c", script)
+
+
+@pytest.mark.parametrize("expiry", ["", '"expirationTimestamp": "2999-01-01T00:00:00Z", '], ids=["no end", "far away"])
+async def test_a_commands_token_is_used_while_it_is_good(server: ApiServer, tmp_path: Path, expiry: str) -> None:
+    config = counting(tmp_path, server, expiry)
+    assert await tokens(server, config, 3) == ["Bearer number 1"] * 6
+
+
+async def test_a_commands_token_is_renewed_before_it_expires_but_not_for_every_request(
+    server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = counting(tmp_path, server, OVER)
+    assert await tokens(server, config, 2) == ["Bearer number 2"] * 4
+    monkeypatch.setattr("classifier.cluster.renewal.AGAIN", 0.0)
+    (tmp_path / "count" / "runs").unlink()
+    assert max(await tokens(server, config, 3)) == "Bearer number 7"
+
+
+async def test_a_token_that_cannot_be_renewed_is_no_answer(server: ApiServer, tmp_path: Path) -> None:
+    config = counting(tmp_path, server, OVER)
+    with pytest.raises(Unreachable, match=r"no credentials for http://.*: exec: process returned 1"):
+        await tokens(server, config, 1, between=lambda: shutil.rmtree(tmp_path / "count"))
 
 
 class Token:
