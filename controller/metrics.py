@@ -81,6 +81,11 @@ class Metrics:
             ["part"],
             registry=registry,
         )
+        self.decision_failures = Counter(
+            "muster_decision_failures",
+            "Looks at a Workload that failed by a bug; it is looked at again, and has no bound meanwhile.",
+            registry=registry,
+        )
         self.pending_mirrors = Gauge(
             "muster_pending_mirrors", "Decisions not yet shown on their owner.", registry=registry
         )

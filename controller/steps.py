@@ -103,6 +103,7 @@ class Steps:
         self._voids = voids
         self._unseen = Unseen(gap)
         self._told: dict[str, str] = {}
+        self._bugs: set[Key] = set()
         self._trying = False
 
     def forget(self, key: str) -> None:
@@ -134,6 +135,17 @@ class Steps:
     async def handle(self, key: Key) -> None:
         """Decide and act for one key. Every failure is said and retried; only bugs are logged with a traceback."""
         try:
+            await self._handle(key)
+        except Exception:
+            # Twice a minute, for each of thousands that may meet one bug: its traceback is told once a key.
+            self._metrics.decision_failures.inc()
+            level = logging.DEBUG if key in self._bugs else logging.ERROR
+            log.log(level, "cannot decide", exc_info=True, extra={"key": str(key)})
+            self._bugs.add(key)
+            self._queue.retry(key, 5.0)
+
+    async def _handle(self, key: Key) -> None:
+        try:
             if isinstance(key, OwnerKey):
                 await self._clean_owner(key)
             else:
@@ -148,11 +160,9 @@ class Steps:
         except Unreachable as error:
             self._say_failure(key, "no answer; the outcome is read before anything else is done", error)
             await self._read_again(key)
-        except Exception:
-            log.exception("cannot decide", extra={"key": str(key)})
-            self._queue.retry(key, 5.0)
         else:
             self._queue.forget(key)
+            self._bugs.discard(key)
 
     async def _failed(self, key: Key, error: ApiError) -> None:
         if error.conflict or error.missing:
@@ -231,8 +241,7 @@ class Steps:
 
     def _decide(self, facts: Facts) -> Decision:
         self._supervision.notice_step()
-        enforce = self._why_not(facts) is None
-        mode = Mode(enforce, self._outage.not_before, self._notice, self._hold, self._rules)
+        mode = Mode(self._why_not(facts) is None, self._outage.not_before, self._notice, self._hold, self._rules)
         return decide(facts, self._now(), mode)
 
     async def _act(self, key: str, facts: Facts, decision: Decision) -> None:
@@ -278,13 +287,13 @@ class Steps:
             return
         await self._writer.turn()
         facts = await self._abreast(key)
-        decision = self._decide(facts) if facts else None
-        if facts is None or decision is None or not isinstance(decision.action, Commit):
+        action = self._decide(facts).action if facts else None
+        if facts is None or not isinstance(action, Commit):
             self._queue.add(key)
             return
         self._trying = self._outage.trial
         try:
-            ended = await self._writer.commit(facts, decision.action)
+            ended = await self._writer.commit(facts, action)
         except ApiError as error:
             if error.conflict:
                 self._metrics.conflicts.inc()
@@ -315,14 +324,14 @@ class Steps:
         """Wait for the step's turn, then decide once more, as :meth:`_commit`; what cannot be done yet is for later."""
         await self._writer.turn()
         facts = self._facts(key)
-        decision = self._decide(facts) if facts else None
-        if facts is None or decision is None or not isinstance(decision.action, CommitCleanup | Delete):
+        action = self._decide(facts).action if facts else None
+        if facts and isinstance(action, CommitCleanup):
+            pause = await self._remover.commit(facts, action)
+        elif facts and isinstance(action, Delete):
+            pause = await self._remover.delete(facts, action)
+        else:
             self._queue.add(key)
             return
-        if isinstance(decision.action, CommitCleanup):
-            pause = await self._remover.commit(facts, decision.action)
-        else:
-            pause = await self._remover.delete(facts, decision.action)
         if pause is not None:
             self._deadlines.set(key, self._now() + pause)
 
@@ -336,13 +345,11 @@ class Steps:
             until = self._now() + SETTLE_AGAIN
         if decision.reading.standing is Standing.FINISHED:
             until = None
-        if key in self._figures.overdue and self._lost(facts):
+        if key in self._figures.overdue and self._cache.lost(facts.kind):
             # Nothing will be said to this Workload when jobs of its kind can be followed again.
             until = self._now() + TRY_AGAIN
-        again = self._heard_again(facts.owner)
-        if again is not None:
-            until = again if until is None else min(until, again)
-        self._deadlines.set(key, until)
+        instants = [at for at in (until, self._heard_again(facts.owner)) if at is not None]
+        self._deadlines.set(key, min(instants, default=None))
 
     def _heard_again(self, owner: Meta) -> int | None:
         """When a pod of a group that is left out now counts again, and is asked again what it refused."""
@@ -351,20 +358,15 @@ class Steps:
 
     def _why_not(self, facts: Facts) -> str | None:
         """Why no wait of this kind is ended just now, but for the grace after an outage."""
-        return self._supervision.refusal() or self._lost(facts)
-
-    def _lost(self, facts: Facts) -> str | None:
-        return self._cache.lost(facts.kind)
+        return self._supervision.refusal() or self._cache.lost(facts.kind)
 
     def _say_warnings(self, key: str, decision: Decision) -> None:
         """A policy that cannot be read is said once for each Workload it concerns, and again when it changes."""
         text = "; ".join(decision.warnings)
-        if text and self._told.get(key) != text:
+        if self._told.pop(key, "") != text and text:
             log.warning("a policy cannot be read", extra={"workload": key, "problems": text})
         if text:
             self._told[key] = text
-        else:
-            self._told.pop(key, None)
 
     # --- owners without a Workload ----------------------------------------------------------------------------
 

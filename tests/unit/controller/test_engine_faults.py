@@ -14,7 +14,9 @@ from aiohttp import web
 from classifier import api, clock
 from classifier.clock import Ledger, Marker
 from classifier.instant import MINUTE, format_instant, format_micro, parse_instant
-from classifier.objects import Job, Pod
+from classifier.objects import Job, Pod, Workload
+from controller.act import Writer
+from controller.decide import Decision, Facts, Mode, decide
 from controller.preflight import Preflight
 from tests.apiserver import Call, answer, status
 from tests.builders import Builder, job, local_queue, workload
@@ -413,6 +415,47 @@ async def test_a_bug_in_what_only_reports_ends_no_leading(
     due_in(cluster, 500)
     async with start() as controller:
         await controller.until(lambda: controller.value("muster_report_failures_total", part=part) >= 1)
+        await controller.until(lambda: cluster.mirrored)
+        assert controller.engine.election.terms == 1
+
+
+async def test_a_bug_that_one_workload_meets_is_counted_and_told_once_and_holds_up_no_other(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    due_in(cluster, 500)
+    overdue(cluster, name="bad")
+
+    def fail(facts: Facts, at: int, mode: Mode) -> Decision:
+        if facts.owner.name == "bad":
+            raise ValueError("a bug")
+        return decide(facts, at, mode)
+
+    monkeypatch.setattr("controller.steps.decide", fail)
+    async with start() as controller:
+        await controller.until(lambda: cluster.mirrored)
+        await controller.until(lambda: controller.value("muster_decision_failures_total") >= 1)
+        for _ in range(2):
+            before = controller.value("muster_decision_failures_total")
+            controller.engine._queue.add("team/job-bad-1a2b3")
+            await controller.until(lambda before=before: controller.value("muster_decision_failures_total") > before)
+    (told,) = [record for record in caplog.records if record.getMessage() == "cannot decide"]
+    assert told.exc_info is not None
+
+
+async def test_a_bug_while_it_is_read_again_ends_no_leading(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    due_in(cluster, 500)
+
+    async def fail(_: Writer, workload: Workload) -> None:
+        raise ValueError(f"a bug, met by {workload.key}")
+
+    cluster.fault, cluster.faulty = answer(409, "Conflict", "the object has been modified"), committing
+    async with start() as controller:
+        with monkeypatch.context() as patch:
+            patch.setattr(Writer, "read_workload", fail)
+            await controller.until(lambda: controller.value("muster_decision_failures_total") >= 1)
+        cluster.fault = None
         await controller.until(lambda: cluster.mirrored)
         assert controller.engine.election.terms == 1
 
