@@ -22,10 +22,10 @@ from classifier.ledger import (
     parse_ledger,
     parse_marker,
 )
+from classifier.numbers import positive
 from classifier.objects import LocalQueue, Meta, Workload
 from classifier.policy import Timeout
 from classifier.starts import back_since, has_started, started_at
-from classifier.state.numbers import positive
 
 #: The records and the traces of a start are of the clock, too, for those who ask it.
 __all__ = [

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from classifier import api
+from classifier.numbers import count
 from classifier.objects import Meta, Pod
 from classifier.state.case import Case
 from classifier.state.kinds.jobset import JOBSET_NAME
 from classifier.state.kinds.view import KindView
 from classifier.state.names import job_of, submission_of
-from classifier.state.numbers import count
 from classifier.state.settings import Settings
 
 

@@ -1,8 +1,8 @@
 """Rule 1: the job is complete (reference/classification.md §C1)."""
 
+from classifier.numbers import moment
 from classifier.state.facts import Facts
 from classifier.state.kinds.view import Ending
-from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind, State
 from classifier.state.verdict import Verdict, condition_text, seen
 from classifier.state.words import words

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
+from classifier.numbers import moment
 from classifier.objects import ContainerStatus, Pod, PodStatus, Terminated
 from classifier.state.finding import Finding, found_on
 from classifier.state.kinds.view import FIRST
-from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind
 from classifier.state.words import one_line, titled
 

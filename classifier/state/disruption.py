@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from classifier.numbers import moment
 from classifier.objects import Condition, Pod, PodStatus
 from classifier.state.finding import Finding, found_on
-from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind
 from classifier.state.refusal import refused
 from classifier.state.words import words

@@ -5,10 +5,10 @@ from typing import Final
 import msgspec
 
 from classifier import api
+from classifier.numbers import moment
 from classifier.objects import Condition, Pod, Workload
 from classifier.state.facts import Facts
 from classifier.state.findings import findings, until
-from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind, State
 from classifier.state.suspended import STOPS, queue_stopped
 from classifier.state.verdict import Verdict, by_workload

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from classifier import api
+from classifier.numbers import count, moment
 from classifier.objects import Pod, Workload
 from classifier.state.kinds.view import KindView
-from classifier.state.numbers import count, moment
 from classifier.state.observation import Execution
 from classifier.state.settings import Settings
 

@@ -2,12 +2,12 @@
 
 import msgspec
 
+from classifier.numbers import moment
 from classifier.objects import Condition, Job, Meta
 from classifier.state.complete import by_job
 from classifier.state.facts import Facts
 from classifier.state.findings import findings
 from classifier.state.kinds.view import Ending
-from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind, State
 from classifier.state.verdict import Verdict, condition_text, seen
 from classifier.state.winner import by_pods

@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
+from classifier.numbers import count
 from classifier.objects import Meta, TrainJob
-from classifier.state.numbers import count
 from classifier.state.settings import Settings
 
 _NAMED: Final = re.compile("(.+)-([0-9]+)", re.DOTALL)

@@ -6,10 +6,10 @@ Nodes tell it five minutes before the pods do. Skipped where Nodes may not be re
 from collections import defaultdict
 from typing import Final
 
+from classifier.numbers import moment
 from classifier.objects import Node, Pod
 from classifier.state.facts import Facts
 from classifier.state.finding import Finding
-from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind, Evidence, State
 from classifier.state.verdict import Verdict, seen
 from classifier.state.winner import ordered, told

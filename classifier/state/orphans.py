@@ -5,10 +5,10 @@ Routine: background deletion removes the TrainJob at once, and its JobSet and po
 
 from collections.abc import Iterable
 
+from classifier.numbers import count, moment
 from classifier.objects import JobSet, Meta, Pod, TrainingRuntime, TrainJob
 from classifier.state.kinds.jobset import JOBSET_NAME, JOBSET_UID
 from classifier.state.names import job_of, submission_in, submission_of
-from classifier.state.numbers import count, moment
 from classifier.state.observation import Cause, CauseKind, Explanation, Observation, Ref, State
 from classifier.state.settings import Settings
 from classifier.state.words import joined

@@ -7,11 +7,11 @@ minutes before the pod on it is marked. A pending object has no run, and its las
 import msgspec
 
 from classifier import api
+from classifier.numbers import moment
 from classifier.state.eviction import evicted
 from classifier.state.facts import Facts
 from classifier.state.findings import findings, until
 from classifier.state.nodes import on_lost_nodes
-from classifier.state.numbers import moment
 from classifier.state.observation import State
 from classifier.state.since import started, waiting
 from classifier.state.verdict import Verdict

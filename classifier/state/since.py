@@ -1,9 +1,9 @@
 """Since when, where no cause has a date of its own: the condition behind the state, else the object's creation."""
 
 from classifier import api
+from classifier.numbers import moment
 from classifier.objects import Condition
 from classifier.state.facts import Facts
-from classifier.state.numbers import moment
 
 
 def created(facts: Facts) -> int | None:

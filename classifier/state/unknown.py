@@ -2,8 +2,8 @@
 
 import msgspec
 
+from classifier.numbers import moment
 from classifier.state.facts import Facts
-from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind
 from classifier.state.verdict import Verdict, condition_text, seen
 from classifier.state.words import joined

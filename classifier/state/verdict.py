@@ -2,8 +2,8 @@
 
 import msgspec
 
+from classifier.numbers import moment
 from classifier.objects import Condition, Workload
-from classifier.state.numbers import moment
 from classifier.state.observation import CauseKind, Evidence, State
 from classifier.state.words import one_line, titled, words
 

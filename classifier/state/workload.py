@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable
 
 from classifier import api
+from classifier.numbers import moment, positive
 from classifier.objects import AdmissionCheckState, Meta, PodGroup, Workload
 from classifier.state.case import Case
 from classifier.state.kinds.podgroup import SUSPENDING_PARENT
-from classifier.state.numbers import moment, positive
 from classifier.state.settings import Mode, Settings
 
 PREEMPTED = "Preempted"

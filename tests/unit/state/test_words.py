@@ -2,8 +2,8 @@
 
 import pytest
 
+from classifier.numbers import count, moment, positive
 from classifier.objects import Condition
-from classifier.state.numbers import count, moment, positive
 from classifier.state.words import joined, listed, one_line, titled, words
 
 #: Every line boundary Python or a terminal may know.
