@@ -11,13 +11,15 @@ from classifier.fit.judging.choice import Ground
 
 
 def apart(places: Sequence[Ground], budget: Budget) -> list[int]:
-    """Those, by index, of which each is surely other nodes than those before it. Raises OverBudget."""
+    """Those, by index, of which each is surely other nodes than those before it, the declared ones first: a live node
+    that is a stray of one flavor may be counted among the declared nodes of another. Raises OverBudget."""
     kept: list[int] = []
     declared = 0
     described = _Described()
     names: set[str] = set()
     several = len({place.flavor for place in places}) > 1
-    for at, place in enumerate(places):
+    for at in sorted(range(len(places)), key=lambda at: places[at].pool.stray):
+        place = places[at]
         if several:
             budget.glance(declared)
             if described.elsewhere(place):
@@ -34,7 +36,7 @@ def apart(places: Sequence[Ground], budget: Budget) -> list[int]:
             if several:
                 described.add(place)
         kept.append(at)
-    return kept
+    return sorted(kept)
 
 
 class _Described:

@@ -44,14 +44,19 @@ def told_apart(one: Ground, other: Ground) -> bool:
 
 def by_definition(places: Sequence[Ground]) -> list[int]:
     kept: list[int] = []
-    for at, place in enumerate(places):
+    for at in (*_where(places, stray=False), *_where(places, stray=True)):
+        place = places[at]
         others = [places[one] for one in kept]
         declared = [one for one in others if not one.pool.stray and one.flavor != place.flavor]
         names = {live.name for one in others if one.pool.stray for live in one.pool.lives}
         own = {live.name for live in place.pool.lives if place.pool.stray}
         if all(told_apart(one, place) for one in declared) and not names & own:
             kept.append(at)
-    return kept
+    return sorted(kept)
+
+
+def _where(places: Sequence[Ground], *, stray: bool) -> list[int]:
+    return [at for at, place in enumerate(places) if place.pool.stray is stray]
 
 
 @given(
@@ -80,3 +85,9 @@ def test_one_of_its_own_flavor_does_not_speak_for_one_of_another() -> None:
     both = [ground("a", {"pool": "x", "zone": "z"}), ground("b", {"pool": "y", "zone": "z"})]
     assert apart([*both, ground("a", {"zone": "z"})], Budget(STEPS)) == [0, 1]
     assert apart([*both, ground("a", {"zone": "other"})], Budget(STEPS)) == [0, 1, 2]
+
+
+def test_a_live_node_may_be_one_of_those_declared_for_another_flavor_wherever_they_stand() -> None:
+    live, declared = ground("a", {"pool": "x"}, ["n0"]), ground("b", {"pool": "x"})
+    assert apart([live, declared], Budget(STEPS)) == [1]
+    assert apart([declared, live], Budget(STEPS)) == [0]
