@@ -26,6 +26,7 @@ MATRIX: Final = {
                     "alertLabels": {"team": "batch"},
                     "runbook": "https://wiki.example.com/muster",
                 },
+                "dashboard": {"enabled": True, "labels": {"dashboards": "batch"}},
             }
         }
     ),

@@ -1,5 +1,6 @@
 """Alerts and scraping: each alert fires when it should, keeps silent when it should, and says where to read on."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -88,5 +89,32 @@ def test_both_programs_are_scraped() -> None:
     assert scraped == {"muster-webhook", "muster-controller"}
 
 
+def dashboard() -> Object:
+    objects = render({"monitoring": {"dashboard": {"enabled": True}}})
+    config_map = only(objects, "ConfigMap")
+    assert config_map["metadata"]["labels"]["grafana_dashboard"] == "1"
+    found: Object = json.loads(config_map["data"]["muster.json"])
+    return found
+
+
+def test_prometheus_reads_what_the_dashboard_asks(tmp_path: Path) -> None:
+    panels = [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
+    asked = [target["expr"] for panel in panels for target in panel["targets"]]
+    assert len(asked) > len(panels) > 10
+    plain = [expr.replace("$__rate_interval", "5m").replace("$cluster_queue", ".*") for expr in asked]
+    assert not any("$" in expr for expr in plain)
+    rules = [{"record": f"panel:{number}", "expr": expr} for number, expr in enumerate(plain)]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
+    promtool("check", "rules", tmp_path / "rules.yaml")
+
+
+def test_panels_do_not_lie_over_each_other() -> None:
+    places = [panel["gridPos"] for panel in dashboard()["panels"]]
+    cells = [(x, y) for p in places for x in range(p["x"], p["x"] + p["w"]) for y in range(p["y"], p["y"] + p["h"])]
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) == 23
+    assert len({panel["id"] for panel in dashboard()["panels"]}) == len(places)
+
+
 def test_a_cluster_without_the_prometheus_operator_gets_neither(defaults: list[Object]) -> None:
-    assert not {"PrometheusRule", "ServiceMonitor"} & {obj["kind"] for obj in defaults}
+    assert not {"PrometheusRule", "ServiceMonitor", "ConfigMap"} & {obj["kind"] for obj in defaults}
