@@ -70,7 +70,7 @@ class ApiError(Exception):
         self.message = message
         #: Seconds the server asked us to stay away, if it did.
         self.retry_after = retry_after
-        self._foreign = foreign
+        self.foreign = foreign
 
     @property
     def conflict(self) -> bool:
@@ -79,7 +79,7 @@ class ApiError(Exception):
     @property
     def missing(self) -> bool:
         """The API server says that there is no such object, or no such kind."""
-        return self.status == 404 and not self._foreign
+        return self.status == 404 and not self.foreign
 
     @property
     def unserved(self) -> bool:
@@ -296,16 +296,21 @@ class Client:
                 allow_redirects=False,
                 **extra,
             ) as response:
-                self._observe(response, sent)
-                payload = await response.read()
                 if not 200 <= response.status < 300:
-                    raise _error(response.status, response.headers, payload)
-                return payload
+                    raise await self._failed(response, sent)
+                self._observe(response, sent)
+                return await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise Unreachable(f"no answer from {self.host} to {method} {path}: {_why(error)}") from error
 
+    async def _failed(self, response: aiohttp.ClientResponse, sent: float) -> ApiError:
+        error = _error(response.status, response.headers, await response.read())
+        # What a proxy says carries the proxy's clock.
+        if not error.foreign:
+            self._observe(response, sent)
+        return error
+
     def _observe(self, response: aiohttp.ClientResponse, sent: float) -> None:
-        # A proxy's error page carries the proxy's clock.
         if response.content_type == JSON:
             self.time.observe(response.headers.get("Date"), time.monotonic() - sent)
 
@@ -327,9 +332,9 @@ class Client:
             async with session.get(
                 url, params=params, headers=headers, timeout=limits, allow_redirects=False, **extra
             ) as response:
-                self._observe(response, sent)
                 if response.status != 200:
-                    raise _error(response.status, response.headers, await response.read())
+                    raise await self._failed(response, sent)
+                self._observe(response, sent)
                 yield response.content
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise Unreachable(f"the watch of {path} broke: {_why(error)}") from error

@@ -278,10 +278,22 @@ async def test_a_watch_tells_the_time_too(server: ApiServer, client: Client) -> 
         assert -2 <= client.time.now() - parse_instant("2026-11-29T10:00:00Z") < 60_000
 
 
-async def test_a_proxys_error_page_does_not(server: ApiServer, client: Client) -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(raw(502, "<html>", Date=DATE), id="a page"),
+        pytest.param(
+            raw(503, '{"message":"no healthy upstream"}', "application/json", Date=DATE), id="a gateway's JSON"
+        ),
+    ],
+)
+async def test_a_proxys_error_does_not(server: ApiServer, client: Client, fault: Fault) -> None:
     await client.request("GET", JOBS)
     before = client.time.now()
-    server.fault = raw(502, "<html>", Date=DATE)
+    server.fault = fault
     await failing(client)
+    with pytest.raises(ApiError):
+        async with client.stream("/apis/batch/v1/jobs", params={"watch": "1"}, idle=10):
+            pass
     assert client.time.now() >= before
     assert client.time.steps == 0
