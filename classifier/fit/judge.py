@@ -82,7 +82,8 @@ def _judge(
     if at.remote is not None:
         return not_judged(Outcome.SKIPPED, f"ClusterQueue {queue.name} runs its jobs in other clusters", notes)
 
-    unmanaged = why_not_queued(api.PODS if isinstance(obj, PodGroup) else kind, world.kueue_config)
+    asked = api.PODS if isinstance(obj, PodGroup) else kind
+    unmanaged = why_not_queued(asked, world.namespaces.get(obj.namespace), world.kueue_config)
     if unmanaged is not None:
         return not_judged(Outcome.SKIPPED, unmanaged, notes, warn=True)
     try:

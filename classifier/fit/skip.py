@@ -1,8 +1,9 @@
 """Objects that are not judged at all (design §4, reference/capacity.md §3.2): whose gang it is, or who runs it."""
 
 from classifier import api
+from classifier.fit.quota.selector import takes
 from classifier.fit.requests import KueueConfig, parse
-from classifier.objects import ClusterQueue, ConfigMap, Meta, RayJob, Workload
+from classifier.objects import ClusterQueue, ConfigMap, Meta, Namespace, RayJob, Workload
 from classifier.scope import queue_of, why_not_ours
 
 
@@ -31,12 +32,17 @@ def why_not_judged_waiting(workload: Workload) -> str | None:
     return None if workload.queue_name else "has no spec.queueName"
 
 
-def why_not_queued(kind: api.Resource, config_map: ConfigMap | None) -> str | None:
-    """A kind that Kueue's configuration leaves out runs at once, whatever queue it names."""
+def why_not_queued(kind: api.Resource, namespace: Namespace | None, config_map: ConfigMap | None) -> str | None:
+    """A kind or a namespace that Kueue's configuration leaves out: what is of it runs whenever its author lets it,
+    whatever queue it names (Kueue: pkg/controller/jobframework/reconciler.go). Workloads are Kueue's own."""
     config = parse(config_map) if config_map is not None else None
-    if not isinstance(config, KueueConfig) or config.manages(kind) is not False:
+    if not isinstance(config, KueueConfig) or kind == api.WORKLOADS:
         return None
-    return f"Kueue does not queue kind {kind.kind} here (integrations.frameworks)"
+    if config.manages(kind) is False:
+        return f"Kueue does not queue kind {kind.kind} here (integrations.frameworks)"
+    if config.namespaces is not None and namespace is not None and takes(config.namespaces, namespace) is False:
+        return f"Kueue does not queue jobs of namespace {namespace.name} (managedJobsNamespaceSelector)"
+    return None
 
 
 def multikueue_check(queue: ClusterQueue, controllers: dict[str, str]) -> str | None:

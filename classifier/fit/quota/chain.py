@@ -5,16 +5,13 @@ None of it is a proof: whoever runs the queues can undo it at any time, and Kueu
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from classifier import api
-from classifier.fit.quota.selector import selects
+from classifier.fit.quota.selector import takes
 from classifier.fit.quota.tree import QuotaTree
 from classifier.objects import ClusterQueue, LocalQueue, Namespace
 from classifier.objects.meta import Conditioned
-
-#: Set by the API server on every Namespace; a file need not say it.
-_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +47,10 @@ def _unselected(queue: ClusterQueue, namespace: Namespace | None) -> Iterator[Ch
         yield ChainFault(
             "misconfigured", f"ClusterQueue {queue.name} has no namespaceSelector: it selects no namespace"
         )
-    elif namespace is not None:
-        labels = {_NAME_LABEL: namespace.name} | (namespace.metadata.labels or {})
-        if selects(selector, labels) is False:
-            yield ChainFault(
-                "misconfigured", f"the namespaceSelector of ClusterQueue {queue.name} does not select {namespace.name}"
-            )
+    elif namespace is not None and takes(selector, namespace) is False:
+        yield ChainFault(
+            "misconfigured", f"the namespaceSelector of ClusterQueue {queue.name} does not select {namespace.name}"
+        )
 
 
 def _circle(queue: ClusterQueue, tree: QuotaTree) -> Iterator[ChainFault]:

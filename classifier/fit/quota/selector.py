@@ -1,8 +1,17 @@
 """Label selectors, as the API server evaluates them (Kubernetes: ``apimachinery/pkg/apis/meta/v1/helpers.go``)."""
 
 from collections.abc import Mapping
+from typing import Final
 
-from classifier.objects import Expression, LabelSelector
+from classifier.objects import Expression, LabelSelector, Namespace
+
+#: Set by the API server on every Namespace; a file need not say it.
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+
+def takes(selector: LabelSelector | None, namespace: Namespace) -> bool | None:
+    """:func:`selects` of a namespace."""
+    return selects(selector, {_NAME_LABEL: namespace.name} | (namespace.metadata.labels or {}))
 
 
 def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool | None:

@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from classifier import api
-from classifier.objects import ConfigMap, Quantity
+from classifier.objects import ConfigMap, LabelSelector, Quantity
 from classifier.objects.meta import Obj
 from classifier.quantity import QuantityError
 from classifier.quantity import parse as parse_quantity
@@ -48,6 +48,8 @@ class KueueConfig:
     #: Kinds that others manage for Kueue, as ``Kind.version.group``.
     external_frameworks: frozenset[str] = frozenset()
     topology_aware: bool = True
+    #: Of the namespaces whose jobs it looks at, whatever queue they name; None: not told.
+    namespaces: LabelSelector | None = None
 
     def manages(self, resource: api.Resource) -> bool | None:
         """Whether Kueue queues this kind; None: not told."""
@@ -90,6 +92,7 @@ class _Configuration(Obj):
     resources: _Resources | None = None
     integrations: _Integrations | None = None
     feature_gates: dict[str, bool] | None = None
+    managed_jobs_namespace_selector: LabelSelector | None = None
 
 
 @lru_cache(maxsize=8)
@@ -117,6 +120,7 @@ def _config(raw: _Configuration) -> KueueConfig:
         frameworks=frozenset(integrations.frameworks or ("batch/job",)),
         external_frameworks=frozenset(integrations.external_frameworks or ()),
         topology_aware=gates.get("TopologyAwareScheduling", True),
+        namespaces=raw.managed_jobs_namespace_selector,
     )
 
 

@@ -66,6 +66,20 @@ def test_a_kind_that_kueue_leaves_out_is_not_judged() -> None:
     assert verdict(small().pods(3), gpu_world(kueue_config("kind: Configuration"))).denied  # batch/job is the default
 
 
+def test_a_namespace_whose_jobs_kueue_leaves_alone_is_not_judged() -> None:
+    """Its author may hold a job there by hand, and let it run by hand, whatever quota says."""
+    text = "managedJobsNamespaceSelector: {matchLabels: {kueue-managed: 'true'}}"
+    found = verdict(small().pods(3), gpu_world(kueue_config(text), namespace()))
+    assert (found.outcome, found.denied) == (Outcome.SKIPPED, False)
+    assert found.warnings == [
+        "preflight: skipped: Kueue does not queue jobs of namespace team (managedJobsNamespaceSelector)"
+    ]
+    assert verdict(small().pods(3), gpu_world(kueue_config(text), namespace().label("kueue-managed", "true"))).denied
+    unknown = gpu_world(kueue_config(text))
+    unknown.namespaces = {}
+    assert verdict(small().pods(3), unknown).denied
+
+
 @pytest.mark.parametrize("policy", ["Hold", "HoldAndDrain"])
 def test_a_stopped_queue_is_told_and_changes_nothing(policy: str) -> None:
     stopped: LocalQueueBuilder = local_queue()
