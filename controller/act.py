@@ -309,6 +309,12 @@ class Writer:
         )
         if not dry_run:
             reflector.put(answer)
+        shown = msgspec.json.decode(answer, type=Meta)
+        lost = sorted(key for key, value in body["metadata"]["annotations"].items() if shown.annotation(key) != value)
+        if lost:
+            # As good as refused: where nothing has changed after all, no event brings it back.
+            self._metrics.errors.labels("422").inc()
+            raise ApiError(422, "Changed", f"somebody's webhook takes off, or changes, {', '.join(lost)}")
 
     async def send(
         self,

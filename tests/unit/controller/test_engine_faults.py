@@ -323,6 +323,26 @@ async def test_what_cannot_be_read_after_a_conflict_ends_no_leading(cluster: Clu
         assert controller.engine.election.terms == 1
 
 
+async def test_what_somebodys_webhook_takes_off_again_is_told_counted_and_tried_again(
+    cluster: Cluster, start: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The API server answers 200, and nothing has changed: no event will bring the job back."""
+    cluster.put(JOB, job().created(now()).raw())
+    cluster.put(WORKLOAD, workload().created(now()).raw())
+
+    async def strip(request: web.Request) -> web.StreamResponse:
+        return web.json_response(cluster.objects[JOB])
+
+    cluster.fault, cluster.faulty = strip, mirroring
+    async with start() as controller:
+        await controller.until(lambda: sum(map(mirroring, cluster.calls)) >= 3)
+        assert controller.value("muster_write_errors_total", status="422") >= 2
+        cluster.fault = None
+        await controller.until(lambda: api.ADMISSION_DEADLINE in cluster.annotations(WORKLOAD))
+    (told,) = [record for record in caplog.records if record.getMessage() == "refused"]
+    assert api.ADMISSION_CLOCK in told.__dict__["cause"]
+
+
 async def test_a_refused_read_is_no_write_that_failed(cluster: Cluster, start: Any) -> None:
     due_in(cluster, 500)
     cluster.fault = answer(403, "Forbidden", "cannot get resource")
