@@ -1,7 +1,9 @@
 """What timed out is deleted where a policy says so, in two steps and as it was seen; what would come back stays."""
 
+import json
 import signal
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -118,6 +120,54 @@ async def test_every_kind_goes_with_its_workload_when_its_time_has_come(
     # They may be dropped, where the API server has other things to do.
     assert told
     assert told <= {kind.resource.kind for kind in BOUNDED}
+
+
+async def test_what_was_let_go_by_hand_is_kept_though_it_says_so_by_no_condition(
+    cluster: Cluster, muster_of_every_kind: Muster, queues: Queues
+) -> None:
+    """Kueue stops it again at once, and nothing of its run is left."""
+    queue = api.LOCAL_QUEUES.path(queues.namespace, queues.local_queue)
+
+    async def policy(**annotations: str) -> None:
+        body = {"metadata": {"annotations": annotations}}
+        await cluster.admin.request("PATCH", queue, body=body, content_type=MERGE_PATCH)
+
+    await policy(**{api.ADMISSION_TIMEOUT: "3s"})
+    requests = {key: str(value) for key, value in TOO_MUCH.items()}
+    makers = {api.RAY_JOBS: kinds.ray_job, api.APP_WRAPPERS: kinds.app_wrapper}
+    for make in makers.values():
+        await cluster.applier.apply([*make("ran", queues, requests), *make("rested", queues, requests)])
+
+    async def told(resource: api.Resource, name: str) -> bool:
+        made = await view.read(cluster.admin, resource, queues.namespace, name)
+        assert api.ADMISSION_OUTCOME_OF in view.annotations(made), name
+        return True
+
+    async def stopped(resource: api.Resource, generation: int) -> bool:
+        made = await view.read(cluster.admin, resource, queues.namespace, "ran")
+        assert made["metadata"]["generation"] > generation
+        assert made["spec"]["suspend"] is True
+        return True
+
+    for resource in makers:
+        for name in ("ran", "rested"):
+            await eventually(partial(told, resource, name))
+        path = resource.path(queues.namespace, "ran")
+        raw = await cluster.admin.request("PATCH", path, body={"spec": {"suspend": False}}, content_type=MERGE_PATCH)
+        await eventually(partial(stopped, resource, json.loads(raw)["metadata"]["generation"]))
+    await policy(**POLICY)
+    for resource in makers:
+        await gone(cluster, resource, queues.namespace, "rested")
+
+    async def kept() -> bool:
+        events = await view.every(cluster.admin, api.EVENTS, queues.namespace)
+        found = {each["regarding"]["kind"] for each in events if each["reason"] == api.EVENT_KEPT}
+        assert found == {resource.kind for resource in makers}
+        return True
+
+    await eventually(kept)
+    for resource in makers:
+        assert await is_there(cluster, resource, queues.namespace, "ran")
 
 
 async def test_it_is_announced_on_the_job_and_not_early(
