@@ -70,6 +70,17 @@ def test_a_controller_that_is_paused_on_purpose_is_not_missed() -> None:
     assert names == {"MusterControllerAbsent", "MusterNoLeader"}
 
 
+def test_a_webhook_that_is_left_out_on_purpose_is_not_missed_and_jobs_are_refused_without_one_that_must_answer() -> (
+    None
+):
+    def said(**webhook: object) -> dict[str, str]:
+        objects = render({"webhook": webhook, "monitoring": {"prometheusRule": {"enabled": True}}})
+        return {alert["alert"]: alert["annotations"]["description"] for alert in alerts(objects)}
+
+    assert "MusterWebhookAbsent" not in said(replicas=0)
+    assert said(failurePolicy="Fail")["MusterWebhookAbsent"].endswith("Jobs are refused meanwhile.")
+
+
 def test_rules_and_monitor_carry_the_labels_prometheus_selects_by() -> None:
     for kind in ("PrometheusRule", "ServiceMonitor"):
         assert only(rendered("monitoring"), kind)["metadata"]["labels"]["release"] == "prometheus"
