@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from classifier import api, clock, scope
 from classifier.clock import Standing
-from classifier.cluster.client import ApiError, Unreachable
+from classifier.cluster.client import ApiError, ClientError, Unreachable
 from classifier.instant import SECOND
 from classifier.objects import LocalQueue, Meta, PodGroup, Workload
 from classifier.scope import ALONE, BOUNDED, POD_GROUP
@@ -157,7 +157,7 @@ class Steps:
             self._queue.retry(key)
         except ApiError as error:
             await self._failed(key, error)
-        except Unreachable as error:
+        except ClientError as error:
             self._say_failure(key, "no answer; the outcome is read before anything else is done", error)
             await self._read_again(key)
         else:

@@ -302,6 +302,23 @@ async def test_a_trial_whose_answer_cannot_be_read_ends_no_outage(cluster: Clust
         await controller.until(lambda: cluster.mirrored)
 
 
+async def test_what_controls_a_job_and_cannot_be_read_is_no_bug(cluster: Cluster, start: Any) -> None:
+    """Whoever serves that kind answers with a page; then it says that there is no such thing."""
+    due_in(cluster, 500)
+    pipeline = {"apiVersion": "example.com/v1", "kind": "Pipeline", "name": "line", "uid": "u", "controller": True}
+    cluster.edit(JOB, lambda obj: obj["metadata"].update(ownerReferences=[pipeline]))
+
+    def asking(call: Call) -> bool:
+        return call.path.startswith("/apis/example.com/")
+
+    cluster.fault, cluster.faulty = login_page, asking
+    async with start() as controller:
+        await controller.until(lambda: sum(map(asking, cluster.calls)) >= 2)
+        cluster.fault = answer(404, "NotFound", "the server could not find the requested resource")
+        await controller.until(lambda: cluster.mirrored)
+        assert controller.value("muster_decision_failures_total") == 0
+
+
 async def test_what_cannot_be_read_after_a_conflict_ends_no_leading(cluster: Cluster, start: Any) -> None:
     """A bare pod, which is read again to see what it says by now."""
     path = api.PODS.path("team", "train")
