@@ -129,8 +129,11 @@ class Election:
             log.warning("this replica leads no more", extra={"lease": self._name, "cause": self._said or "too late"})
         finally:
             self._candidate.resign()
+            told = task.done()
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            (outcome,) = await asyncio.gather(task, return_exceptions=True)
+            if isinstance(outcome, Exception) and not told:
+                log.error("the leader's work has failed as it was ended", exc_info=outcome)
 
     @property
     def _left(self) -> float:

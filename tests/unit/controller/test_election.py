@@ -202,3 +202,26 @@ async def test_never_two_whatever_happens_to_requests(server: Server, seed: int)
         (began, ended) for replica in replicas for began, ended in zip(replica.began, replica.ended, strict=True)
     )
     assert all(ended <= began for (_, ended), (began, _) in pairwise(ends))
+
+
+async def test_work_that_fails_as_it_is_ended_does_not_fail_in_silence(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = Replica(server, "one")
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ValueError("a bug")
+
+    task = asyncio.create_task(one.election.run(work))
+    await asyncio.sleep(3)
+    one.link.before = refuse
+    await asyncio.sleep(30)
+    assert not task.done(), "it stands again"
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    (told,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert told.exc_info is not None
+    assert str(told.exc_info[1]) == "a bug"
