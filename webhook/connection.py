@@ -29,6 +29,10 @@ PATIENCE: Final = 1.0
 HELD: Final = 32 << 20
 SHARE: Final = HELD >> 8
 
+#: Connections that are aiohttp's at once: it holds up to a megabyte of each before anybody has read it. Of API servers
+#: there is none.
+OTHERS: Final = 32
+
 _REASONS: Final = {200: b"OK", 400: b"Bad Request", 408: b"Request Timeout"}
 _FORM: Final = b"HTTP/1.1 %d %b\r\nContent-Type: application/json\r\nDate: %b\r\nContent-Length: %%d\r\n%%b\r\n%%b"
 
@@ -74,6 +78,12 @@ class Reviews:
         while self.held > HELD:
             holding = [one for one in self.open if one.holds]
             min(holding, key=lambda one: (one.holds <= SHARE, one.started)).abort()
+
+    def make_way(self) -> None:
+        """For one more that is others': where there are as many as may be, the one goes that was silent for longest."""
+        theirs = [one for one in self.open if one.handed_over]
+        if len(theirs) >= OTHERS:
+            min(theirs, key=lambda one: one.heard).abort()
 
     async def stop(self, seconds: float) -> None:
         """Close what is idle now, and the rest with the answers to what is read or answered, or after ``seconds``.
@@ -348,6 +358,7 @@ class Connection(asyncio.Protocol):
         self._silence.cancel()
         if self.asked:
             self.asked, self.since = False, self.heard
+        self._reviews.make_way()
         others = self._others = self._reviews.others()
         others.connection_made(self._transport)
         if self._full:

@@ -288,6 +288,21 @@ async def test_answered_reviews_of_several_pieces_are_not_held() -> None:
     one.one.connection_lost(None)
 
 
+async def test_of_those_in_another_form_few_are_kept_and_who_was_silent_for_longest_goes() -> None:
+    """aiohttp holds what it has not read yet, a megabyte of each."""
+    running = Running()
+    running.reviews.others = asyncio.Protocol
+    usual, many = Sent(running, request("usual")), [Sent(running, b"GET /") for _ in range(connection.OTHERS + 3)]
+    for heard, one in enumerate(many):
+        one.send()
+        one.one.heard = heard
+    assert [one.wire.closed for one in many] == [True] * 3 + [False] * connection.OTHERS
+    usual.send()
+    assert b'"uid":"usual"' in usual.wire.sent
+    for one in (usual, *many):
+        one.one.connection_lost(None)
+
+
 async def test_of_whoever_asks_in_another_form_few_bodies_are_read_at_once(eventually: Eventually) -> None:
     """The rest is left in the sender's hands, and told so in the end."""
     running = Running(body_seconds=60.0)
