@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from classifier import api
+from classifier.cluster.client import MERGE_PATCH
 from e2e import builders, view
 from e2e.builders import Document, Queues
 from e2e.controlplane.cluster import Cluster
@@ -52,7 +53,20 @@ class Gang:
         """As a person with all rights."""
         name = (await self.workload())["metadata"]["name"]
         path = api.WORKLOADS.path(self.queues.namespace, name)
-        await self._cluster.admin.request("PATCH", path, body=body, content_type="application/merge-patch+json")
+        await self._cluster.admin.request("PATCH", path, body=body, content_type=MERGE_PATCH)
+
+    async def asks(self, timeout: str) -> None:
+        """Change its request."""
+        path = api.JOBS.path(self.queues.namespace, self.name)
+        body = {"metadata": {"annotations": {api.ADMISSION_TIMEOUT: timeout}}}
+        await self._cluster.admin.request("PATCH", path, body=body, content_type=MERGE_PATCH)
+
+    async def runs_out(self) -> None:
+        """It asks for less than it has waited, and is due after the notice.
+
+        For what must have happened before: whoever submits it with a few seconds bets on the machine.
+        """
+        await self.asks("1ms")
 
     # --- becoming ---------------------------------------------------------------------------------------------
 

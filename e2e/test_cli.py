@@ -17,6 +17,7 @@ from e2e.builders import GPU, Document, Queues
 from e2e.conftest import runs
 from e2e.controlplane.chart import Muster
 from e2e.controlplane.cluster import Cluster
+from e2e.gangs import Gang
 from e2e.shell import Ran, Shell
 from e2e.wait import eventually
 from tests.schemas import check_schema
@@ -119,9 +120,12 @@ async def test_every_change_as_json(cluster: Cluster, shell: Shell, elastic: Que
 
 async def test_status_says_that_the_wait_was_ended(cluster: Cluster, shell: Shell, elastic: Queues) -> None:
     """Nobody answers the request: the phase that waited has failed, and gives both ways on."""
-    job = builders.job("train", elastic, requests=ROOM, annotations={api.ADMISSION_TIMEOUT: "3s"})
-    await cluster.applier.apply([job])
-    ran = await shell.run("status", "job/train", "-n", elastic.namespace, "-w")
+    gang = Gang(cluster, elastic)
+    await gang.submit(timeout="5m", requests=ROOM)
+    following = await shell.start("status", "job/train", "-n", elastic.namespace, "-w")
+    first = await shell.until(following, "requested ")
+    await gang.runs_out()
+    ran = await shell.end(following, first)
     assert ran.code == 6, ran
     stored = await view.read(cluster.admin, api.JOBS, elastic.namespace, "train")
     workload = await view.workload_of(cluster.admin, stored)

@@ -7,7 +7,7 @@ from classifier.cluster.client import MERGE_PATCH
 from classifier.instant import HOUR, SECOND, format_instant, parse_instant
 from e2e import builders, view
 from e2e.autoscaler import ATOMIC, Autoscaler, NodeGroup, Settings
-from e2e.builders import Queues
+from e2e.builders import Document, Queues
 from e2e.controlplane.chart import Muster
 from e2e.controlplane.cluster import Cluster
 from e2e.controlplane.egress import Fault
@@ -49,13 +49,18 @@ async def test_a_gang_without_capacity_is_ended_at_its_deadline(
 async def test_a_gang_that_starts_in_time_is_left_alone(cluster: Cluster, muster: Muster, queues: Queues) -> None:
     await add_nodes(cluster, queues, 2)
     gang = Gang(cluster, queues)
-    await gang.submit(timeout="2s", requests={builders.GPU: 8}, run_for="4s")
+    await gang.submit(timeout="1h", requests={builders.GPU: 8}, run_for="4s")
     await gang.started()
-    job = await gang.complete()
-    assert api.ADMISSION_OUTCOME not in view.annotations(job)
+    await gang.runs_out()
+    await gang.complete()
+
+    async def noted() -> Document:
+        job = await gang.job()
+        assert json.loads(view.annotations(job)[api.ADMISSION_CLOCK]).get("started"), view.annotations(job)
+        return job
+
+    assert api.ADMISSION_OUTCOME not in view.annotations(await eventually(noted))
     assert (await gang.workload())["spec"].get("active", True) is True
-    ledger = json.loads(view.annotations(job)[api.ADMISSION_CLOCK])
-    assert ledger["started"], ledger
     await remove_nodes(cluster, queues)
 
 
@@ -76,7 +81,7 @@ async def test_quota_reserved_and_provisioning_pending_at_the_deadline(
     async with Autoscaler(cluster.admin, [group], Settings(), namespace=ns) as autoscaler:
         autoscaler.faults.no_capacity = True
         gang = Gang(cluster, names)
-        await gang.submit(timeout="4s", requests={builders.GPU: 8})
+        await gang.submit(timeout="1h", requests={builders.GPU: 8})
 
         async def pending() -> bool:
             requests = await view.every(cluster.admin, api.PROVISIONING_REQUESTS, ns)
@@ -84,6 +89,7 @@ async def test_quota_reserved_and_provisioning_pending_at_the_deadline(
             return view.is_true(await gang.workload(), api.QUOTA_RESERVED)
 
         await eventually(pending)
+        await gang.runs_out()
         await gang.committed()
 
         async def released() -> bool:
@@ -103,7 +109,8 @@ async def test_reactivation_starts_the_clock_anew_and_the_job_can_run(
     await gang.submit(timeout="3s", requests={builders.GPU: 600})  # two pods: 1200 of 1000
     await gang.mirrored()
     first = await gang.announced()
-    # Room for it, and somebody who says that it may wait again.
+    # Room for it, time enough to find it, and somebody who says that it may wait again.
+    await gang.asks("1h")
     quota: dict[str, str | int] = {"cpu": 1000, "memory": "1000Gi", builders.GPU: 2000}
     await cluster.applier.apply([builders.cluster_queue(queues.cluster_queue, {queues.flavor: quota})])
     await gang.patch_workload({"spec": {"active": True}})
@@ -175,7 +182,7 @@ async def test_a_policy_on_a_full_queue_gives_notice_first(cluster: Cluster, mus
 
 async def test_a_stopped_queue_stops_the_clock(cluster: Cluster, muster: Muster, queues: Queues) -> None:
     gang = Gang(cluster, queues)
-    await gang.submit(timeout="4s")
+    await gang.submit(timeout="10s")
     first = parse_instant(await gang.announced())
     queue = api.LOCAL_QUEUES.path(queues.namespace, queues.local_queue)
     await cluster.admin.request("PATCH", queue, body={"spec": {"stopPolicy": "Hold"}}, content_type=MERGE_PATCH)
@@ -203,6 +210,8 @@ async def test_a_person_who_pauses_the_job_is_not_overruled(cluster: Cluster, mu
     gang = Gang(cluster, queues)
     await gang.submit(timeout="2s")
     await gang.mirrored()
+    # Between the two it is not to be ended once more.
+    await gang.asks("1h")
     await gang.patch_workload({"spec": {"active": True}})
     await gang.patch_workload({"spec": {"active": False}})
 

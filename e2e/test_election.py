@@ -16,7 +16,6 @@ import pytest
 import pytest_asyncio
 
 from classifier import api
-from classifier.cluster.client import MERGE_PATCH
 from classifier.instant import SECOND, parse_instant
 from e2e import view
 from e2e.audit import AuditLog, succeeded
@@ -142,15 +141,16 @@ async def test_the_other_takes_over_from_a_leader_that_was_killed_without_listin
 ) -> None:
     leader, other = await pair.now()
     gang = Gang(cluster, queues)
-    await gang.submit(timeout="4s")
-    deadline = await gang.announced()
+    await gang.submit(timeout="1h")
+    await gang.announced()
     before = await other.relists()
     assert before
     other.mark()
     leader.pod.restart = False
     await leader.pod.kill(signal.SIGKILL)
-    workload = await gang.committed()
-    assert parse_instant(view.annotations(workload)[api.COMMITTED].split(" ")[0]) >= parse_instant(deadline)
+    await gang.runs_out()
+    said = view.annotations(await gang.committed())
+    assert parse_instant(said[api.COMMITTED].split(" ")[0]) >= parse_instant(said[api.ADMISSION_DEADLINE])
     await told_once(cluster, audit, gang)
     assert await other.leads()
     assert await other.relists() == before
@@ -219,8 +219,9 @@ async def test_the_next_leader_gives_the_grace_after_an_outage_that_it_has_not_s
     await leader.pod.kill(signal.SIGKILL)
     rule.stop()
     workload = await gang.committed()
-    # What its predecessor sent never got there.
-    assert ["dryRun=All" in event["requestURI"] for event in await commits(cluster, audit, queues)] == [True, False]
+    # What its predecessor sent never got there. One try may meet a write of Kueue's, and is made again.
+    *tries, last = ["dryRun=All" in event["requestURI"] for event in await commits(cluster, audit, queues)]
+    assert (set(tries), last) == ({True}, False)
     record = msgspec.json.decode(await cluster.admin.request("GET", lease))["spec"]
     assert record["holderIdentity"].startswith(other.pod.name)
     marker = view.annotations(workload)[api.COMMITTED].split(" ")[0]
@@ -243,17 +244,16 @@ async def test_a_replica_that_is_cut_off_writes_nothing_while_the_other_leads_on
     leader, other = await pair.now()
     kept, cut, late = (Gang(cluster, queues, name) for name in ("kept", "cut", "late"))
     await kept.submit(timeout="1h")
-    await cut.submit(timeout="6s")
+    await cut.submit(timeout="1h")
     await cut.announced()
     leader.cut_off()
+    await cut.runs_out()
     await cut.committed()
     await told_once(cluster, audit, cut)
     assert await other.leads()
     assert not await leader.leads()
     # A deadline that it knows otherwise: it is back when that has passed.
-    path = api.JOBS.path(queues.namespace, kept.name)
-    soon = {"metadata": {"annotations": {api.ADMISSION_TIMEOUT: "2s"}}}
-    await cluster.admin.request("PATCH", path, body=soon, content_type=MERGE_PATCH)
+    await kept.runs_out()
     await kept.committed()
     leader.mark()
     leader.proxy.forget()

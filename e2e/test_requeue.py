@@ -28,7 +28,7 @@ async def test_a_gang_that_ran_and_waits_again(cluster: Cluster, muster: Muster,
     await cluster.applier.apply([builders.profile(queues.flavor, queues.flavor, [pool], **bounded)])
     await add_nodes(cluster, queues, 2)
     gang = Gang(cluster, queues)
-    await gang.submit(timeout="4s", requests={builders.GPU: 8}, run_for="10m")
+    await gang.submit(timeout="1h", requests={builders.GPU: 8}, run_for="10m")
     await gang.started()
 
     async def over() -> str:
@@ -37,6 +37,7 @@ async def test_a_gang_that_ran_and_waits_again(cluster: Cluster, muster: Muster,
         return found
 
     started = await eventually(over)
+    await gang.asks("4s")
 
     path = api.CLUSTER_QUEUES.path(name=queues.cluster_queue)
     await cluster.admin.request("PATCH", path, body={"spec": {"stopPolicy": "HoldAndDrain"}}, content_type=MERGE_PATCH)
