@@ -121,6 +121,7 @@ COHORTS: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "cohorts", "Cohort", names
 TOPOLOGIES: Final = Resource(KUEUE_GROUP, KUEUE_VERSION, "topologies", "Topology", namespaced=False)
 LIMIT_RANGES: Final = Resource("", "v1", "limitranges", "LimitRange")
 RUNTIME_CLASSES: Final = Resource("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", namespaced=False)
+DEVICE_CLASSES: Final = Resource("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", namespaced=False)
 CONFIG_MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap")
 NODE_POOLS: Final = Resource("karpenter.sh", "v1", "nodepools", "NodePool", namespaced=False)
 MACHINE_DEPLOYMENTS: Final = Resource("cluster.x-k8s.io", "v1beta1", "machinedeployments", "MachineDeployment")

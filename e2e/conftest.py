@@ -54,6 +54,7 @@ GROUNDS: Final = {
             "test_controlplane",
             "test_deadline",
             "test_demo_sabotaged",
+            "test_devices",
             "test_election",
             "test_explain",
             "test_fail_closed",

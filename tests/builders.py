@@ -23,6 +23,7 @@ from classifier.objects import (
     ClusterTrainingRuntime,
     Cohort,
     ConfigMap,
+    DeviceClass,
     Job,
     LimitRange,
     LocalQueue,
@@ -380,6 +381,7 @@ _PLACES: dict[type[Meta], str] = {
     Topology: "topologies",
     LimitRange: "limit_ranges",
     RuntimeClass: "runtime_classes",
+    DeviceClass: "device_classes",
     NodePool: "node_pools",
     MachineGroup: "machine_groups",
 }

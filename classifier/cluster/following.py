@@ -25,6 +25,7 @@ from classifier.objects import (
     ClusterTrainingRuntime,
     Cohort,
     ConfigMap,
+    DeviceClass,
     LimitRange,
     LocalQueue,
     MachineGroup,
@@ -91,6 +92,7 @@ class Following:
         self.configs = own(api.PROVISIONING_REQUEST_CONFIGS, ProvisioningRequestConfig)
         self.limit_ranges = others(api.LIMIT_RANGES, LimitRange)
         self.runtime_classes = others(api.RUNTIME_CLASSES, RuntimeClass)
+        self.device_classes = others(api.DEVICE_CLASSES, DeviceClass)
         self.training_runtimes = others(api.TRAINING_RUNTIMES, TrainingRuntime)
         self.cluster_training_runtimes = others(api.CLUSTER_TRAINING_RUNTIMES, ClusterTrainingRuntime)
         self.node_pools = others(api.NODE_POOLS, NodePool)
@@ -240,6 +242,7 @@ class Following:
             topologies=self.topologies.objects,
             limit_ranges=self.limit_ranges.objects,
             runtime_classes=self.runtime_classes.objects,
+            device_classes=self.device_classes.objects,
             runtimes=self._runtimes(self.training_runtimes.objects, self.cluster_training_runtimes.objects),
             kueue_config=None if self._unread(self.kueue_config) else _only(self.kueue_config),
             autoscaler_status=_only(self.autoscaler_status),

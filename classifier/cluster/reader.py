@@ -41,6 +41,7 @@ REFINING: Final = (
     api.COHORTS,
     api.TOPOLOGIES,
     api.RUNTIME_CLASSES,
+    api.DEVICE_CLASSES,
     api.CLUSTER_TRAINING_RUNTIMES,
     api.NODE_POOLS,
 )

@@ -23,6 +23,7 @@ from classifier.objects import (
     ClusterTrainingRuntime,
     Cohort,
     ConfigMap,
+    DeviceClass,
     LimitRange,
     LocalQueue,
     MachineGroup,
@@ -69,6 +70,7 @@ def world_of(snapshot: Snapshot, where: ConfigMaps = USUAL) -> World:
         topologies=snapshot.of(api.TOPOLOGIES, Topology),
         limit_ranges=snapshot.of(api.LIMIT_RANGES, LimitRange),
         runtime_classes=snapshot.of(api.RUNTIME_CLASSES, RuntimeClass),
+        device_classes=snapshot.of(api.DEVICE_CLASSES, DeviceClass),
         runtimes=Runtimes(
             snapshot.of(api.TRAINING_RUNTIMES, TrainingRuntime),
             snapshot.of(api.CLUSTER_TRAINING_RUNTIMES, ClusterTrainingRuntime),

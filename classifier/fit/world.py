@@ -14,6 +14,7 @@ from classifier.objects import (
     ClusterQueue,
     Cohort,
     ConfigMap,
+    DeviceClass,
     LimitRange,
     LocalQueue,
     MachineGroup,
@@ -49,6 +50,7 @@ class World:
     topologies: dict[str, Topology] = field(default_factory=dict)
     limit_ranges: dict[str, LimitRange] = field(default_factory=dict)
     runtime_classes: dict[str, RuntimeClass] = field(default_factory=dict)
+    device_classes: dict[str, DeviceClass] = field(default_factory=dict)
     runtimes: Runtimes = field(default_factory=Runtimes)
     #: Kueue's own configuration (``kueue-manager-config``); None: not known, so what it may change proves nothing.
     kueue_config: ConfigMap | None = None
@@ -85,6 +87,7 @@ class World:
             self.topologies,
             self.limit_ranges,
             self.runtime_classes,
+            self.device_classes,
             self.runtimes,
             self.kueue_config,
             self.autoscaler_status,

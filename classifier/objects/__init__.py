@@ -7,6 +7,8 @@ one. Unknown fields are skipped while decoding, which is what makes a list of 20
 
 from classifier.objects.cluster import (
     ConfigMap,
+    DeviceClass,
+    DeviceClassSpec,
     LimitRange,
     LimitRangeItem,
     LimitRangeSpec,
@@ -208,6 +210,8 @@ __all__ = [
     "ContainerStatus",
     "DeclaredPodSet",
     "DependsOn",
+    "DeviceClass",
+    "DeviceClassSpec",
     "Domain",
     "ElasticPolicy",
     "Eviction",

@@ -54,5 +54,13 @@ class RuntimeClass(Meta):
     scheduling: RuntimeClassScheduling | None = None
 
 
+class DeviceClassSpec(Obj):
+    extended_resource_name: str | None = None
+
+
+class DeviceClass(Meta):
+    spec: DeviceClassSpec | None = None
+
+
 class ConfigMap(Meta):
     data: dict[str, str] | None = None

@@ -26,6 +26,7 @@ WORLD = {
         "muster.dev": "capacityprofiles",
         "": "limitranges namespaces nodes",
         "node.k8s.io": "runtimeclasses",
+        "resource.k8s.io": "deviceclasses",
         "trainer.kubeflow.org": "clustertrainingruntimes trainingruntimes",
         "karpenter.sh": "nodepools",
         "cluster.x-k8s.io": "machinedeployments machinepools machinesets",

@@ -179,7 +179,9 @@ def grounds(choice: Choice, keys: Iterable[str], budget: Budget) -> list[Ground]
         strays = backing.strays
         if known and any(live.name in known for kind in strays for live in kind.lives):
             strays = by_kind(_others(strays_of(backing), known))
-        found += [Ground(pool, choice.labels, flavor.name) for pool in stray_pools(strays, asked, budget)]
+        found += [
+            Ground(pool, choice.labels, flavor.name) for pool in stray_pools(strays, asked, budget, backing.devices)
+        ]
         if len(choice.backings) > 1:
             known |= {live.name for kind in strays for live in kind.lives}
     return found

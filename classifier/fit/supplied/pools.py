@@ -14,6 +14,7 @@ import msgspec
 from classifier.fit.budget import Budget
 from classifier.fit.facts import PoolFacts, refined_max
 from classifier.fit.matching.match import Labels
+from classifier.fit.supplied.devices import NO_DEVICES, Devices
 from classifier.fit.supplied.faults import legible, readable
 from classifier.fit.supplied.live import Figure, Live, Shown, by_labels, lasting
 from classifier.objects import CapacityProfile, NodeShape, Taint
@@ -56,12 +57,13 @@ class Pool:
     words: str | None = None
     #: Where it is another flavor's, seen by pods that may use its nodes too: the pool itself, and the flavor.
     borrowed_of: "Pool | None" = None
+    devices: Devices = NO_DEVICES
     flavor: str = ""
 
     def says_all_of(self, resource: str) -> bool:
         """Whether a node has 0 of it where no figure is known. Every kubelet takes pods, so a list without them is no
-        statement about them."""
-        return self.complete and resource != "pods"
+        statement about them; nor does any list name the devices of a DeviceClass."""
+        return self.complete and resource != "pods" and not self.devices.may_serve(resource)
 
 
 def declared_pool(
@@ -73,6 +75,7 @@ def declared_pool(
     *,
     varying: frozenset[str] = frozenset(),
     now: int | None = None,
+    devices: Devices = NO_DEVICES,
 ) -> Pool:
     """A pool of a profile, with the live nodes that carry its labels and what autoscalers tell of it.
 
@@ -112,9 +115,10 @@ def declared_pool(
             varying | {level} if level else varying,
         ),
         taints=lasting(shape.taints),
-        upper=upper,
+        upper=_listed(upper, devices),
         lower=lower,
         complete=complete,
+        devices=devices,
         max_nodes=count if grown else most.nodes,
         declared_nodes=maximum,
         sure_nodes=most.nodes if maximum is None else max(maximum, count),
@@ -128,6 +132,13 @@ def declared_pool(
         members=declared.node_labels or flavor_labels,
         words=_words(declared),
     )
+
+
+def _listed(upper: dict[str, Figure], devices: Devices) -> dict[str, Figure]:
+    """Without the zeros that say nothing."""
+    if not any(figure.amount == 0 and devices.may_serve(resource) for resource, figure in upper.items()):
+        return upper
+    return {name: figure for name, figure in upper.items() if figure.amount or not devices.may_serve(name)}
 
 
 def labels_of(declared: DeclaredPool, flavor_labels: Mapping[str, str]) -> dict[str, str]:
@@ -145,7 +156,9 @@ def _words(declared: DeclaredPool) -> str | None:
         return None  # nothing that JSON carries
 
 
-def stray_pools(kinds: Iterable[Shown], keys: Iterable[str], budget: Budget) -> list[Pool]:
+def stray_pools(
+    kinds: Iterable[Shown], keys: Iterable[str], budget: Budget, devices: Devices = NO_DEVICES
+) -> list[Pool]:
     """Live nodes of a flavor that belong to no declared pool, for a pod that asks for no labels but ``keys``."""
     pools = []
     for kind in kinds:
@@ -153,11 +166,11 @@ def stray_pools(kinds: Iterable[Shown], keys: Iterable[str], budget: Budget) -> 
         budget.glance(len(kind.lives) * len(carried))
         groups = by_labels(kind.lives, carried) if carried else [kind.lives]
         budget.spend(2 * len(groups))
-        pools += [_stray(kind, lives) for lives in groups]
+        pools += [_stray(kind, lives, devices) for lives in groups]
     return pools
 
 
-def _stray(kind: Shown, lives: Sequence[Live]) -> Pool:
+def _stray(kind: Shown, lives: Sequence[Live], devices: Devices) -> Pool:
     """What they visibly offer is all that counts: the closed profiles speak against anything more."""
     source = f"Node/{lives[0].name}"
     return Pool(
@@ -165,9 +178,10 @@ def _stray(kind: Shown, lives: Sequence[Live]) -> Pool:
         source=source,
         labels=Labels(lives[0].labels, complete=True),
         taints=lives[0].taints,
-        upper=kind.most,
+        upper=_listed(kind.most, devices),
         lower=kind.least,
         complete=True,
+        devices=devices,
         max_nodes=len(lives),
         declared_nodes=0,
         sure_nodes=len(lives),

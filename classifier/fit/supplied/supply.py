@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from classifier import api
 from classifier.fit.facts import PoolFacts, Sources
 from classifier.fit.quota.tree import QuotaTree
+from classifier.fit.supplied.devices import NO_DEVICES, Devices
 from classifier.fit.supplied.elsewhere import Declared, borrowed
 from classifier.fit.supplied.faults import faults
 from classifier.fit.supplied.live import Live, Shown, by_kind
@@ -45,6 +46,7 @@ class Backing:
     pools: Sequence[Pool]
     strays: Sequence[Shown]
     fault: str | None
+    devices: Devices = NO_DEVICES
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -106,6 +108,8 @@ class Supply:
         #: By flavor, where there are any: facts that are a bound as long as they are fresh, and whether they were.
         self._timed: dict[str, list[tuple[PoolFacts, bool]]] = {}
         self._kept = Kept()
+        self._devices = NO_DEVICES
+        self._devices_of: tuple[object, ...] = ()
         #: By labels, all pools that surely have them.
         self._borrowed: dict[frozenset[tuple[str, str]], list[Pool]] = {}
         #: Of the profiles and flavors last seen, once somebody asked.
@@ -183,6 +187,10 @@ class Supply:
                 self._by_flavor.setdefault(profile.spec.flavor, []).append(profile)
         if self._sources is None or not self._sources.current(world):
             self._sources = Sources(world)
+        devices_of = (world.device_classes, api.DEVICE_CLASSES in world.unread)
+        if not _all_the_same(devices_of, self._devices_of):
+            self._devices_of = devices_of
+            self._devices = Devices(world.device_classes.values(), known=not devices_of[1])
         declared_of = (world.profiles, world.flavors)
         if not _all_the_same(declared_of, self._declared_of):
             self._declared, self._declared_of = None, declared_of
@@ -197,19 +205,21 @@ class Supply:
         declared = [(profile, pool) for profile in profiles for pool in profile.spec.pools or ()]
         shown = [self._nodes.shown(pool.node_labels or labels) for _, pool in declared]
         carrying = self._nodes.carrying(labels)
-        rests_on = (flavor, self._profiles, self._sources, topology, carrying, *shown)
+        rests_on = (flavor, self._profiles, self._sources, self._devices, topology, carrying, *shown)
         footing = self._footings.get(flavor.name)
         if footing is not None and _all_the_same(rests_on, footing.rests_on):
             return footing.backing
         varying = frozenset(topology.levels if topology else ())
         pools = [
-            declared_pool(profile, pool, labels, seen, self._told(pool), varying=varying, now=now)
+            declared_pool(
+                profile, pool, labels, seen, self._told(pool), varying=varying, now=now, devices=self._devices
+            )
             for (profile, pool), seen in zip(declared, shown, strict=True)
         ]
         members = {id(pool.lives): pool.lives for pool in pools}  # pools of the same labels share one list
         known = {live.name for lives in members.values() for live in lives}
         strays = by_kind(live for live in carrying if live.name not in known)
-        backing = Backing(profiles, pools, strays, next(iter(faults(flavor, profiles)), None))
+        backing = Backing(profiles, pools, strays, next(iter(faults(flavor, profiles)), None), self._devices)
         bounds = [fact for _, pool in declared if pool.max_nodes is None for fact in self._told(pool) if fact.binds]
         self._timed.pop(flavor.name, None)
         if bounds:

@@ -262,6 +262,7 @@ def test_what_few_may_read_is_no_note_but_for_kueues_configuration(on: On, write
         "topologies",
         "limitranges",
         "runtimeclasses",
+        "deviceclasses",
         "nodepools",
         "machinesets",
         "trainingruntimes",

@@ -14,6 +14,7 @@ from classifier.cluster.reflector import Reflector
 from classifier.fit import World
 from classifier.objects import (
     ClusterTrainingRuntime,
+    DeviceClass,
     LimitRange,
     MachineGroup,
     NodePool,
@@ -43,7 +44,7 @@ from tests.until import until
 MACHINES = ("machinedeployments", "machinesets", "machinepools")
 TRAINER = ("trainingruntimes", "clustertrainingruntimes")
 #: Kinds of others that may be missing.
-OTHERS = ("limitranges", "runtimeclasses", *TRAINER, "nodepools", *MACHINES)
+OTHERS = ("limitranges", "runtimeclasses", "deviceclasses", *TRAINER, "nodepools", *MACHINES)
 
 
 @pytest.fixture
@@ -84,6 +85,7 @@ PLACES: list[tuple[Builder[Any], str, str]] = [
     (topology("racks", "rack"), "topologies", "racks"),
     (Builder(LimitRange, api.LIMIT_RANGES, "defaults", "team"), "limit_ranges", "team/defaults"),
     (Builder(RuntimeClass, api.RUNTIME_CLASSES, "kata"), "runtime_classes", "kata"),
+    (Builder(DeviceClass, api.DEVICE_CLASSES, "gpu"), "device_classes", "gpu"),
     (Builder(NodePool, api.NODE_POOLS, "gpus"), "node_pools", "gpus"),
     (machine(api.MACHINE_DEPLOYMENTS), "machine_groups", "MachineDeployment/infra/gpus"),
     (machine(api.MACHINE_SETS), "machine_groups", "MachineSet/infra/gpus"),
@@ -336,6 +338,7 @@ VERSIONS: list[tuple[Builder[Any], str]] = [
     (topology("racks"), "topologies"),
     (Builder(LimitRange, api.LIMIT_RANGES, "defaults", "team"), "limit_ranges"),
     (Builder(RuntimeClass, api.RUNTIME_CLASSES, "kata"), "runtime_classes"),
+    (Builder(DeviceClass, api.DEVICE_CLASSES, "gpu"), "device_classes"),
     (Builder(NodePool, api.NODE_POOLS, "gpus"), "node_pools"),
     (machine(api.MACHINE_SETS), "machine_groups"),
     (runtime(), "runtimes"),
