@@ -113,7 +113,7 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
     return Reading(
         template=_stored(podset, requests, world) if podset.is_pod else podset.counted_spec,
         spec=spec,
-        requests=at_least,
+        requests=_told_kubelet(at_least) if podset.spec.node_name else at_least,
         requests_at_most=_at_most(requests, quota),
         quota=quota,
         quota_surely=with_pods(queue, surely),
@@ -136,6 +136,12 @@ def read(podset: Podset, queue: ClusterQueue, world: World, count: int = 1) -> R
         scalable=MAX_INT64 // max(1, *counted.amounts.values()) if counted.amounts else MAX_INT64,
         lacks=lacks,
     )
+
+
+def _told_kubelet(requests: Amounts) -> Amounts:
+    """Of a pod that names its node, which nobody schedules: kubelet passes over devices that the node does not list
+    (Kubernetes: pkg/kubelet/lifecycle/predicate.go removeMissingExtendedResources)."""
+    return {name: amount for name, amount in requests.items() if not is_extended(name)}
 
 
 def _at_most(requests: Amounts, quota: Amounts) -> Amounts:

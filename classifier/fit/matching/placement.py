@@ -35,8 +35,10 @@ _OF_EACH_POD: Final = (
 
 def one_per_node(podset: Podset) -> bool:
     """Whether two of these pods can surely never share a node. With ``hostNetwork`` every container port becomes a host
-    port when the pod is created (§3.12b)."""
-    return bool(host_ports(podset.spec, surely=True)) or any(
+    port when the pod is created (§3.12b). Pods that name their node are never scheduled, and kubelet asks for ports."""
+    if host_ports(podset.spec, surely=True):
+        return True
+    return not podset.spec.node_name and any(
         term.topology_key == HOSTNAME and _selects_itself(term, podset) for term in _anti_affinity(podset.spec)
     )
 

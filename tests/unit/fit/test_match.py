@@ -175,6 +175,9 @@ HAS_INDEX = {"key": INDEX, "operator": "In", "values": ["0"]}
         (podset({INDEX: "0"}, affinity=apart(labelSelector={"matchLabels": {INDEX: "0"}})), False),
         (podset({INDEX: "0"}, affinity=apart(labelSelector={"matchExpressions": [HAS_INDEX]})), False),
         (podset({"app": "other"}, affinity=apart(labelSelector=SELF)), False),
+        # Who names the node is never scheduled, and kubelet asks for ports alone.
+        (podset({"app": "train"}, affinity=apart(labelSelector=SELF), nodeName="n1"), False),
+        (podset(containers=ports(hostPort=80), nodeName="n1"), True),
         (podset({"app": "train"}, affinity=apart()), False),  # no selector selects nothing
         (podset({"app": "train"}, affinity=apart(ZONE, labelSelector=SELF)), False),
         # The job controller adds labels later: what is absent now may be there then.

@@ -203,3 +203,12 @@ def test_nodes_not_listed_yet_keep_proofs_from_counting() -> None:
     assert (found.outcome, found.denied) == (UNKNOWN, False)
     assert found.reason == "gang needs 3 node(s) of gpupool (max 2), but the nodes are not listed yet"
     assert gpus(2, 8, awaited).outcome is GROWS
+
+
+def test_of_pods_that_name_their_node_kubelet_takes_those_whose_devices_it_does_not_know() -> None:
+    told = gpu_profile()
+    told.spec["pools"][0]["node"]["allocatableComplete"] = True
+    named = job().queue("gpu").pods(2).gpus(16).pod_spec(nodeName="gpu-1").done()
+    assert judge(named, gpu_world(profile=told), now=0).outcome is UNKNOWN
+    large = job().queue("gpu").requests({"cpu": "95"}).pod_spec(nodeName="gpu-1").done()
+    assert judge(large, gpu_world(profile=told), now=0).outcome is NEVER
