@@ -95,6 +95,14 @@ def test_every_value_that_is_named_exists() -> None:
             value = value[part]
 
 
+def test_all_that_a_judgement_reads_is_in_the_docs() -> None:
+    rules = (CHART / "templates" / "_rbac.tpl").read_text("utf-8").partition('define "muster.worldRules"')[2]
+    read = set(re.findall(r"\w+", " ".join(re.findall(r"resources:\s*\[(.*?)\]", rules, re.DOTALL))))
+    assert len(read) > 15
+    for page in ("install.md", "cli.md", "pipeline.md"):
+        assert {plural for plural in read if plural not in PAGES[page].lower()} == set(), page
+
+
 def test_every_link_leads_somewhere() -> None:
     def anchors(text: str) -> set[str]:
         headings = re.findall(
