@@ -68,11 +68,12 @@ class Remover:
         log.info("to be deleted", extra={"workload": facts.workload.key, "job": facts.owner.key})
         return None
 
-    async def delete(self, facts: Facts, action: Delete) -> int | None:
-        """The second step; None also where there is nothing left to do."""
+    async def delete(self, facts: Facts, action: Delete) -> int:
+        """The second step, looked at again whatever came of it: only the watch tells surely what is gone. A 404 may be
+        that of an API server that has only just started."""
         current = await self._writer.read_workload(facts.workload)
         if current is None:
-            return None
+            return SOON
         if not _stands(current, action) or cleanup.unproven(msgspec.structs.replace(facts, workload=current)):
             return SOON
         pause = await self._forbidden(facts, action.marker)
@@ -80,21 +81,24 @@ class Remover:
             if pause == LATER:
                 await self._writer.annotate_workload(current, {api.CLEANUP_COMMITTED: None})
             return pause
+        found = True
         if facts.members:
             for pod in facts.members:
                 if pod.metadata.deletion_timestamp is None:
                     await self._delete(api.PODS, pod)
             await self._delete_workload(current, action)
         elif facts.owner.uid == current.uid:
-            await self._delete(api.WORKLOADS, current)
+            found = await self._delete(api.WORKLOADS, current)
         else:
-            await self._delete(facts.view.resource, facts.owner, turn=False)
+            found = await self._delete(facts.view.resource, facts.owner, turn=False)
+        if not found:
+            return SOON
         log.info(
             "deleted: its time after the end of its wait is over",
             extra={"job": facts.owner.key, "kind": facts.view.resource.kind, "workload": current.key},
         )
         await self._tell(events.deleted(facts.owner, _resource(facts), current, action.at, self._identity))
-        return None
+        return SOON
 
     async def looked_at(self, key: str, facts: Facts, kept: str | None) -> None:
         """Say once that, and why, a job is not deleted although a policy asks for it."""
@@ -162,8 +166,8 @@ class Remover:
 
     # --- requests ---------------------------------------------------------------------------------------------
 
-    async def _delete(self, resource: api.Resource, obj: Meta, *, turn: bool = True) -> None:
-        """Only this very object, as it was seen. Who is gone already is no failure."""
+    async def _delete(self, resource: api.Resource, obj: Meta, *, turn: bool = True) -> bool:
+        """Only this very object, as it was seen; whether it was there, by what the server says: a 404 is no failure."""
         if not obj.uid or not obj.metadata.resource_version:
             raise ValueError(f"{resource.kind} {obj.key} was read without uid or resourceVersion")
         options = {
@@ -177,6 +181,8 @@ class Remover:
         except ApiError as error:
             if not error.missing:
                 raise
+            return False
+        return True
 
     async def _delete_workload(self, workload: Workload, action: Delete) -> None:
         """That of a group, which Kueue may write while its pods go; gone with them where garbage collection was quick.

@@ -181,6 +181,25 @@ async def test_a_policy_that_goes_while_a_step_waits_for_its_turn_stops_it(
     assert len(writes) == (step == "second"), "it is taken back"
 
 
+@pytest.mark.parametrize("which", ["GET", "DELETE"])
+async def test_a_404_that_is_no_deletion_leaves_nothing_half_deleted(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    """An API server that has only just started serves no custom resources yet."""
+    monkeypatch.setattr("controller.remove.SOON", 100)
+    timed_out(cluster, owner=ray_job(now() - 2 * HOUR), name=RAY_NAME)
+    path = RAY_JOB if which == "DELETE" else api.WORKLOADS.path("team", RAY_NAME)
+
+    async def once(request: web.Request) -> web.StreamResponse:
+        cluster.fault = None
+        return web.Response(status=404, text="404 page not found")
+
+    cluster.fault, cluster.faulty = once, lambda call: call.method == which and call.path == path
+    async with start(*FAST) as controller:
+        await controller.until(lambda: RAY_JOB not in cluster.objects)
+    assert cluster.fault is None
+
+
 def unsuspend(cluster: Cluster) -> None:
     cluster.edit(JOB, lambda obj: obj["spec"].update(suspend=False))
 
