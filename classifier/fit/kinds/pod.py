@@ -6,6 +6,8 @@ first. At the webhook a group shows itself pod by pod: what the others are is no
 
 from typing import Final
 
+import msgspec
+
 from classifier import api
 from classifier.fit.gang import GangError, Podset, Runtimes, Unresolved
 from classifier.fit.kinds.common import MAX_INT32, gang, podset
@@ -32,7 +34,8 @@ def pod_group_podsets(group: PodGroup, runtimes: Runtimes) -> list[Podset]:
     """One podset a role, in the order of their names. Pods that are still to come are of the role that is there,
     if it is the only one; that is a guess, save with fast admission, where Kueue counts so itself.
 
-    Raises Unresolved where pods are to be deleted first, for there are more than the group says.
+    Raises Unresolved where pods are to be deleted first, for there are more than the group says, and where pods that
+    go by one role differ: Kueue counts them by whichever it lists first.
     """
     pods = [pod for pod in group.pods if _runnable(pod)]
     if not pods:
@@ -43,12 +46,43 @@ def pod_group_podsets(group: PodGroup, runtimes: Runtimes) -> list[Podset]:
     roles: dict[str, list[Pod]] = {}
     for pod in pods:
         roles.setdefault(role_of(pod), []).append(pod)
+    first = {name: _of_all(name, some) for name, some in roles.items()}
     if len(roles) == 1:
         (name,) = roles
         left = _left(pods)
         sure = total - len(pods) + left if pods[0].annotation(_FAST) == "true" else left
-        return [_podset(name, total, pods[0], sure, least=left)]
-    return gang([_podset(name, len(some), some[0], _left(some)) for name, some in sorted(roles.items())], "the group")
+        return [_podset(name, total, first[name], sure, least=left)]
+    return gang(
+        [_podset(name, len(some), first[name], _left(some)) for name, some in sorted(roles.items())], "the group"
+    )
+
+
+def _of_all(role: str, pods: list[Pod]) -> Pod:
+    """The first, with no more labels than all of them have: a role says nothing of those."""
+    first, *others = pods
+    if not others:
+        return first
+    if any(_asked(one) != _asked(first) for one in others):
+        raise Unresolved(f"pods of role {role} differ in what they ask for")
+    labels = set.intersection(*({*(one.metadata.labels or {}).items()} for one in pods))
+    metadata = msgspec.structs.replace(first.metadata, labels=dict(sorted(labels)))
+    return msgspec.structs.replace(first, metadata=metadata)
+
+
+def _asked(pod: Pod) -> tuple[object, ...]:
+    """All that decides where it may stand. The role is made of most of it, unless a pod names its own."""
+    spec = as_created(pod.spec or PodSpec())
+    return (
+        [(one.resources, one.ports) for one in spec.containers or ()],
+        [(one.resources, one.ports, one.restart_policy) for one in spec.init_containers or ()],
+        spec.resources,
+        spec.overhead,
+        spec.runtime_class_name,
+        spec.host_network is True,
+        spec.node_selector,
+        spec.affinity,
+        spec.tolerations,
+    )
 
 
 def _left(pods: list[Pod]) -> int:

@@ -175,3 +175,28 @@ def test_pods_of_a_group_that_have_succeeded_are_not_needed_again() -> None:
     assert (podset.count, podset.min_count, podset.fewest) == (3, 1, 1)
     roles = podsets(group(ended, other, pod("c", 8)))
     assert sorted((one.count, one.fewest) for one in roles) == [(1, 1), (2, 1)]
+
+
+def test_a_label_that_not_all_pods_of_a_role_have_is_none_of_theirs() -> None:
+    """The role does not hang on labels: an anti-affinity that selects the one keeps the others apart from it alone."""
+    pods = [pod(name) for name in ("a", "b", "c")]
+    for one, rank in zip(pods, "011", strict=True):
+        one.metadata.labels = {**LABEL, "app": "train", "rank": rank}
+    assert only(group(*pods)).labels == {**LABEL, "app": "train"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"gpus": 8},
+        {"hostNetwork": True},
+        {"nodeSelector": {"zone": "a"}},
+        {"initContainers": [{"name": "init", "restartPolicy": "Always"}]},
+    ],
+)
+def test_pods_that_name_one_role_and_differ_are_not_judged_by_the_first(other: dict[str, Any]) -> None:
+    pods = [pod("a"), pod("b", **other), pod("c")]
+    for one in pods:
+        one.metadata.annotations = {**(one.metadata.annotations or {}), "kueue.x-k8s.io/role-hash": "worker"}
+    with pytest.raises(Unresolved, match="pods of role worker differ"):
+        podsets(group(*pods))
