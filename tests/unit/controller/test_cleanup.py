@@ -437,19 +437,22 @@ def test_leftovers_do_not_hold_up_a_deletion() -> None:
 CHANGES = [unsuspended, reserved, reactivated, controlled, tracked, prebuilt, of_another_uid, completed]
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 2 * HOUR), st.sampled_from([None, "20m", "30m", "2h", "soon"])), max_size=12),
-    st.sets(st.sampled_from(CHANGES)),
+#: A policy, and what passes before each look under it.
+POLICIES = st.tuples(
+    st.sampled_from([None, "20m", "30m", "2h", "soon"]), st.lists(st.integers(0, 2 * HOUR), min_size=1, max_size=4)
 )
+
+
+@given(st.lists(POLICIES, min_size=1, max_size=5), st.just(set[Any]()) | st.sets(st.sampled_from(CHANGES)))
 def test_nothing_is_deleted_before_it_was_shown_nor_what_may_not_be(
-    looks: list[tuple[int, str | None]], changes: set[Any]
+    policies: list[tuple[str | None, list[int]]], changes: set[Any]
 ) -> None:
     """Whatever policies do: a deletion was shown before, is committed, is not early, and of a job that may go."""
     case, now = Case(), T0
     first_shown: dict[str, int] = {}
     for change in changes:
         change(case)
-    for pause, ttl in looks:
+    for ttl, pause in ((ttl, pause) for ttl, pauses in policies for pause in pauses):
         now += pause
         case.ttl = ttl
         step = case.step(now)
