@@ -77,7 +77,7 @@ class Metrics:
         )
         self.report_failures = Counter(
             "muster_report_failures",
-            "Times that a part which only reports has failed by a bug, and was begun anew.",
+            "Times that a part which only reports has failed by a bug, in one judgement or to be begun anew.",
             ["part"],
             registry=registry,
         )

@@ -59,6 +59,7 @@ class Preflight:
         self._news = following.news()
         self._kinds = Kinds()
         self._never = Tally(metrics.never_fits)
+        self._failures = metrics.report_failures.labels("preflight")
         self._telling = Telling(client, cache.workloads.objects, metrics, identity, leading=leading)
         self._touched: set[str] = set()
         self._wake = asyncio.Event()
@@ -165,6 +166,7 @@ class Preflight:
         except Exception:
             # A fault of ours in one judgement must keep neither the others nor deadlines from being looked at.
             log.exception("cannot judge", extra={"workload": next(iter(kind.keys), "")})
+            self._failures.inc()
             kind.outcome, kind.line = Outcome.UNKNOWN, ""
         else:
             kind.outcome, kind.line = verdict.outcome, verdict.line

@@ -286,6 +286,7 @@ async def test_a_fault_in_one_judgement_keeps_no_other_from_being_judged(
         world.put(api.WORKLOADS.path("team", f"job-{pods}"), workload(f"job-{pods}").podset("main", pods).raw())
     async with start() as controller:
         await controller.until(lambda: figure(controller) == 2)
+        assert controller.value("muster_report_failures_total", part="preflight") >= 1
 
 
 async def test_every_job_may_ask_where_the_installation_says_so(world: Cluster, start: Any) -> None:
