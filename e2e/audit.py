@@ -13,7 +13,7 @@ from classifier.cluster.client import ApiError, Client
 
 Event = Mapping[str, Any]
 
-_TIMEOUT: Final = 10.0
+_TIMEOUT: Final = 60.0
 _MARKS: Final = itertools.count()
 
 

@@ -4,11 +4,12 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from classifier import api
 from classifier.cluster.backend import Backend
-from classifier.cluster.client import MERGE_PATCH
+from classifier.cluster.client import MERGE_PATCH, ApiError
 from classifier.instant import format_instant
 from classifier.state import Explanation
 from e2e import builders, kinds, view
@@ -110,18 +111,28 @@ class Life:
 
     async def commit(self) -> None:
         """End its wait as the controller does: one write a Workload, guarded by its version."""
-        for workload in await self.workloads():
-            meta = workload["metadata"]
-            now = format_instant(self.stage.client.time.now())
-            body = {
-                "metadata": {
-                    "annotations": {api.COMMITTED: f"{now} attempt=1 uid={meta['uid']}"},
-                    "resourceVersion": meta["resourceVersion"],
-                },
-                "spec": {"active": False},
-            }
-            path = api.WORKLOADS.path(QUEUES.namespace, meta["name"])
+        for name in [workload["metadata"]["name"] for workload in await self.workloads()]:
+            await eventually(partial(self._committed, name), timeout=60, what=f"the wait of {name} is ended")
+
+    async def _committed(self, name: str) -> bool:
+        """Whether Kueue has written nothing between the look and the write."""
+        path = api.WORKLOADS.path(QUEUES.namespace, name)
+        meta = (await view.read(self.stage.client, api.WORKLOADS, QUEUES.namespace, name))["metadata"]
+        now = format_instant(self.stage.client.time.now())
+        body = {
+            "metadata": {
+                "annotations": {api.COMMITTED: f"{now} attempt=1 uid={meta['uid']}"},
+                "resourceVersion": meta["resourceVersion"],
+            },
+            "spec": {"active": False},
+        }
+        try:
             await self.stage.client.request("PATCH", path, body=body, content_type=MERGE_PATCH)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+            return False
+        return True
 
 
 @dataclass

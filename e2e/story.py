@@ -15,7 +15,7 @@ from classifier.cluster.reflector import Reflector
 from classifier.objects import Job, Meta, Node, Pod, ProvisioningRequest, Workload
 
 #: Seconds that :meth:`Story.until` waits unless told otherwise.
-PATIENCE: Final = 30.0
+PATIENCE: Final = 60.0
 
 
 class Story:

@@ -44,8 +44,10 @@ class Stage:
     autoscaler: Autoscaler
     story: Story
 
-    async def submit(self, name: str, pods: int, *, gpus: int = 8, ends: str | None = None) -> None:
-        job = builders.job(name, self.queues, pods=pods, requests={GPU: gpus}, run_for="500ms", ends=ends)
+    async def submit(
+        self, name: str, pods: int, *, gpus: int = 8, run_for: str = "500ms", ends: str | None = None
+    ) -> None:
+        job = builders.job(name, self.queues, pods=pods, requests={GPU: gpus}, run_for=run_for, ends=ends)
         await self.client.request("POST", JOBS.path(self.queues.namespace), body=job)
 
     def complete(self, name: str) -> bool:
@@ -108,7 +110,7 @@ async def stage(
 async def test_a_gang_waits_for_both_nodes_starts_together_and_gives_them_back(client: Client, names: Queues) -> None:
     async with stage(client, names, WAITS) as scene:
         story = scene.story
-        await scene.submit("train", 2)
+        await scene.submit("train", 2, run_for="3s")
         await story.until("the Job completes", lambda: scene.complete("train"))
         assert len(story.ready) == 2
         assert max(story.ready.values()) < story.said[SUCCESS] < story.unsuspended["train"]

@@ -89,7 +89,7 @@ def deletions(proxy: ChaosProxy, gang: Gang) -> list[Exchange]:
 
 async def submitted_and_held(proxy: ChaosProxy, gang: Gang) -> Rule:
     """When this returns the controller's deletion is on its way."""
-    rule = proxy.when("DELETE", r"/jobs/").hold()
+    rule = proxy.when("DELETE", api.JOBS.path(gang.queues.namespace, gang.name)).hold()
     await gang.submit()
     await rule.caught()
     return rule

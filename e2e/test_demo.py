@@ -6,7 +6,7 @@ import sys
 import pytest
 
 #: Its own cluster starts, plays and stops; the demo promises two minutes on a quiet machine.
-PATIENCE = 300
+PATIENCE = 600
 
 
 @pytest.mark.timeout(PATIENCE)

@@ -86,12 +86,16 @@ async def test_who_may_read_less_is_told_less_and_that(
     said: str,
 ) -> None:
     await cluster.applier.apply(_may_read(queues.namespace, allowed))
-    ran = await shell.run("explain", "job/train", "-n", queues.namespace, "--as", RESEARCHER)
-    assert ran.code == code, ran
-    assert said in ran.out + ran.err
-    # What could not be read, a line each, and nothing else.
-    lines = ran.err.splitlines()
-    assert all(line.startswith("muster: ") for line in lines), ran.err
+
+    async def told() -> bool:
+        ran = await shell.run("explain", "job/train", "-n", queues.namespace, "--as", RESEARCHER)
+        assert ran.code == code, ran
+        assert said in ran.out + ran.err, ran
+        # What could not be read, a line each, and nothing else.
+        assert all(line.startswith("muster: ") for line in ran.err.splitlines()), ran.err
+        return True
+
+    await eventually(told, what="the API server has heard of the rights")
 
 
 def _may_read(namespace: str, resources: tuple[Resource, ...]) -> list[Document]:

@@ -3,6 +3,7 @@
 Nothing may be ended early or twice, nothing that was due may be forgotten.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
@@ -27,7 +28,7 @@ from e2e.wait import eventually
 #: Gangs of each scenario.
 COUNT: Final = 4
 #: Their timeouts where the outage takes long; the tests' grace after it, ms (e2e/controlplane/chart.py).
-OVER_THE_OUTAGE: Final = ("6s", "14s", "22s", "30s")
+OVER_THE_OUTAGE: Final = ("10s", "14s", "22s", "30s")
 GRACE: Final = 2 * SECOND
 #: Seconds until everything is as it should be again.
 PATIENCE: Final = 60.0
@@ -52,16 +53,14 @@ async def gangs(arena: Arena, queues: Queues) -> AsyncIterator[list[Gang]]:
 
 
 async def submitted(gangs: list[Gang], timeouts: Sequence[str]) -> list[Gang]:
-    for gang, timeout in zip(gangs, timeouts, strict=True):
-        await gang.submit(timeout=timeout)
+    await asyncio.gather(*(gang.submit(timeout=timeout) for gang, timeout in zip(gangs, timeouts, strict=True)))
     return gangs
 
 
 async def announced(gangs: list[Gang], timeout: str, **submission: object) -> int:
     """Submit them; the latest of their deadlines, once all are shown."""
-    for gang in gangs:
-        await gang.submit(timeout=timeout, **submission)  # type: ignore[arg-type]
-    return max([parse_instant(await gang.announced()) for gang in gangs])
+    await asyncio.gather(*(gang.submit(timeout=timeout, **submission) for gang in gangs))  # type: ignore[arg-type]
+    return max(map(parse_instant, await asyncio.gather(*(gang.announced() for gang in gangs))))
 
 
 async def passed(cluster: Cluster, deadline: int) -> None:
@@ -104,10 +103,10 @@ async def test_kueue_is_down_over_the_deadline(arena: Arena, gangs: list[Gang], 
     await holder.submit(requests={builders.GPU: 500}, ends="Never")
     await holder.started()
     fitting, hopeless = gangs[:2], gangs[2:]
-    for gang in fitting:
-        await gang.submit(timeout="4s", requests={builders.GPU: 200})
-    deadline = await announced(hopeless, "4s")
-    deadline = max([deadline, *[parse_instant(await gang.announced()) for gang in fitting]])
+    # Long enough for all to show it before the first is due.
+    deadline = max(
+        await asyncio.gather(announced(fitting, "10s", requests={builders.GPU: 200}), announced(hopeless, "10s"))
+    )
     await cluster.processes["kueue"].kill()
     await passed(cluster, deadline)
     (controller,) = arena.muster.controllers

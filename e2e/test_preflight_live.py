@@ -49,7 +49,7 @@ async def test_a_waiting_gang_is_told_when_its_pool_becomes_too_small_and_when_i
             return await view.workload_of(cluster.admin, job) is not None
 
         await eventually(queued, what="Kueue has queued the job")
-        assert await figure() == 0
+        await eventually(lambda: shown(0), what="its queue is counted")
         assert await told() == []
 
         await cluster.applier.apply([profile(queues, 1)])

@@ -25,6 +25,8 @@ from e2e.wait import eventually
 #: Two pods of them are all that a queue has.
 HALF: Final = {builders.GPU: 500}
 WAIT: Final = "2s"
+#: Of those whose time is over only when what comes before has come.
+LONG: Final = "1h"
 APPLY: Final = "application/apply-patch+yaml"
 
 
@@ -98,8 +100,9 @@ async def test_row_3a_admission_comes_after_the_commit_and_before_the_eviction(c
     ns = case.queues.namespace
     admission = case.arena.scheduler(ns).hold()
     eviction = case.arena.proxy.when("PATCH", rf"/{ns}/workloads/[^/]+/status", body=EVICTION).hold()
-    await case.gang.submit(timeout=WAIT, requests=HALF)
+    await case.gang.submit(timeout=LONG, requests=HALF)
     await admission.caught()
+    await case.gang.runs_out()
     await case.gang.committed()
     await eviction.caught()
     admission.release()
@@ -111,8 +114,9 @@ async def test_row_3a_admission_comes_after_the_commit_and_before_the_eviction(c
 
 async def test_row_3b_admission_comes_after_the_eviction(case: Case) -> None:
     admission = case.arena.scheduler(case.queues.namespace).hold()
-    await case.gang.submit(timeout=WAIT, requests=HALF)
+    await case.gang.submit(timeout=LONG, requests=HALF)
     await admission.caught()
+    await case.gang.runs_out()
     await case.gang.committed()
     await eventually(lambda: _evicted(case.gang))
     admission.release()
@@ -123,8 +127,9 @@ async def test_row_3b_admission_comes_after_the_eviction(case: Case) -> None:
 
 async def test_row_4_no_room_is_said_after_the_commit(case: Case) -> None:
     verdict = case.arena.scheduler(case.queues.namespace, NO_ROOM).hold()
-    await case.gang.submit(timeout=WAIT)
+    await case.gang.submit(timeout=LONG)
     await verdict.caught()
+    await case.gang.runs_out()
     await case.gang.committed()
     verdict.release()
     await case.ended()
@@ -133,11 +138,12 @@ async def test_row_4_no_room_is_said_after_the_commit(case: Case) -> None:
 async def test_row_5a_the_last_check_is_ready_before_the_commit_and_admitted_is_written_after_it(case: Case) -> None:
     check = await _checked(case)
     ns = case.queues.namespace
-    await case.gang.submit(timeout="4s", requests=HALF)
+    await case.gang.submit(timeout=LONG, requests=HALF)
     await eventually(lambda: _reserved(case.gang))
     admitted = case.arena.proxy.when("PATCH", rf"/{ns}/workloads/[^/]+/status", body=_says_admitted).hold()
     await _answer(case, check, "Ready")
     await admitted.caught()
+    await case.gang.runs_out()
     await case.gang.committed()
     admitted.release()
     await case.ended()
@@ -159,8 +165,9 @@ async def test_row_5b_admitted_is_written_before_the_commit(case: Case) -> None:
 
 async def test_row_5c_the_commit_comes_while_checks_are_pending(case: Case) -> None:
     check = await _checked(case)
-    await case.gang.submit(timeout=WAIT, requests=HALF)
+    await case.gang.submit(timeout=LONG, requests=HALF)
     await eventually(lambda: _reserved(case.gang))
+    await case.gang.runs_out()
     await case.ended()
     await _answer(case, check, "Ready")
     await case.ended()
@@ -206,8 +213,9 @@ async def test_row_7_the_new_workload_is_ended_before_the_old_ones_admission_arr
 async def test_row_8_the_scheduler_was_held_up_until_all_was_told(case: Case) -> None:
     """As ``waitForPodsReady.blockAdmission`` holds it up for minutes between its look and its write."""
     admission = case.arena.scheduler(case.queues.namespace).hold()
-    await case.gang.submit(timeout=WAIT, requests=HALF)
+    await case.gang.submit(timeout=LONG, requests=HALF)
     await admission.caught()
+    await case.gang.runs_out()
     await case.ended()
     admission.release()
     await eventually(lambda: _told(case, 422), what="the fence refuses the admission")
@@ -231,6 +239,7 @@ async def test_row_11_somebody_reactivates_before_the_mirror(case: Case) -> None
     mirror = case.arena.proxy.when("PATCH", rf"/{ns}/jobs/", body=_mirrors, agent="muster").hold()
     await case.gang.submit(timeout="3s")
     await mirror.caught()
+    await case.gang.asks(LONG)
     await case.gang.patch_workload({"spec": {"active": True}})
     mirror.release()
 
@@ -242,14 +251,16 @@ async def test_row_11_somebody_reactivates_before_the_mirror(case: Case) -> None
 
     await eventually(void)
     # The second attempt has its whole wait, and ends like the first.
+    await case.gang.runs_out()
     workload = await case.ended()
     assert view.annotations(workload)[api.COMMITTED].split(" ")[1] == "attempt=2"
 
 
 async def test_row_13_the_admission_breaks_on_its_way(case: Case) -> None:
     admission = case.arena.scheduler(case.queues.namespace).hold().reset()
-    await case.gang.submit(timeout=WAIT, requests=HALF)
+    await case.gang.submit(timeout=LONG, requests=HALF)
     await admission.caught()
+    await case.gang.runs_out()
     await case.gang.committed()
     admission.release()
     await case.ended()

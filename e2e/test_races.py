@@ -118,7 +118,8 @@ async def test_a_controller_down_over_the_deadline_enforces_it_when_it_is_back(
     cluster: Cluster, muster: Muster, proxy: ChaosProxy, queues: Queues
 ) -> None:
     gang = Gang(cluster, queues)
-    await gang.submit(timeout="2s")
+    # Long enough to be killed after it was shown.
+    await gang.submit(timeout="8s")
     deadline = parse_instant(await gang.announced())
     (controller,) = muster.controllers
     controller.restart = False

@@ -10,7 +10,7 @@ from classifier.cluster.client import ApiError
 T = TypeVar("T")
 
 #: Seconds. Generous: a wait that succeeds costs nothing of it.
-TIMEOUT: Final = 30.0
+TIMEOUT: Final = 60.0
 POLL: Final = 0.05
 #: Each look costs the API server, which everybody waits for: whoever waits for long looks less often, down to this.
 LONGEST: Final = 0.25
