@@ -297,6 +297,10 @@ class Connection(asyncio.Protocol):
         for _ in range(TURN):
             if not self._early or self.task is not None or self._transport.is_closing():
                 return
+            if self._full:
+                # Whoever asks for more and takes no answer is no API server: what it is owed would grow without need.
+                self.abort()
+                return
             early, self._early = self._early, b""
             self._begin(early)
         if self._early and self.task is None and not self._transport.is_closing():

@@ -185,6 +185,21 @@ async def test_whoever_takes_over_while_answers_are_not_read_is_told_and_hears_w
     assert told == ["pause", "GET /", "resume", " HTTP/1.1", "lost"]
 
 
+async def test_whoever_asks_on_without_taking_answers_is_given_up() -> None:
+    """Two hundred who did had a third of a gigabyte of answers written to them."""
+    running, wire = Running(), Wire()
+    connection = running.reviews()
+    connection.connection_made(wire)
+    connection.data_received(request("a"))
+    connection.pause_writing()
+    assert not wire.closed, "it may be slow"
+    connection.data_received(request("b") + request("c"))
+    assert wire.closed
+    assert b'"uid":"c"' not in wire.sent
+    connection.connection_lost(None)
+    assert running.reviews.held == 0
+
+
 @pytest.mark.parametrize("before", [1, 6])
 @pytest.mark.parametrize("waits", [False, True])
 async def test_whoever_takes_over_decides_alone_when_it_is_read_on(before: int, waits: bool) -> None:
