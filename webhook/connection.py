@@ -29,6 +29,8 @@ PATIENCE: Final = 1.0
 HELD: Final = 32 << 20
 SHARE: Final = HELD >> 8
 
+#: Bytes that may come before their turn. API servers wait for each answer.
+AHEAD: Final = 64 << 10
 #: Connections that are aiohttp's at once: it holds up to a megabyte of each before anybody has read it. Of API servers
 #: there is none.
 OTHERS: Final = 32
@@ -297,8 +299,8 @@ class Connection(asyncio.Protocol):
         for _ in range(TURN):
             if not self._early or self.task is not None or self._transport.is_closing():
                 return
-            if self._full:
-                # Whoever asks for more and takes no answer is no API server: what it is owed would grow without need.
+            if self._full or len(self._early) > AHEAD:
+                # No API server: what it is owed, and what TLS holds of it meanwhile, would be for nobody.
                 self.abort()
                 return
             early, self._early = self._early, b""
