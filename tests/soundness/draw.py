@@ -1,6 +1,7 @@
 """A world of a seed: always the same one. Small, and near the edge: about as much of everything as the gang needs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Final
 
@@ -55,7 +56,7 @@ class _Draw:
         all_placed = self.often(0.8)
         for at, (_, names) in enumerate(groups):
             for name in names:
-                bare = len(groups) == 1 and len(names) == 1 and self.often(0.3)
+                bare = len(groups) == 1 and self.often(0.3)
                 clash = at == 1 and self.often(0.05)
                 key = "kind" if at == 0 or clash else "device"
                 told = self.plain or not self.often(0.05)
@@ -71,6 +72,9 @@ class _Draw:
                         mode="Enforce" if self.often(0.8) else "Warn",
                     )
                 )
+        if any(not one.labels for one in found):
+            # Its pods may use every node: of a flavor that nobody tells of there would be some that nobody knows.
+            return tuple(replace(one, told=True) for one in found)
         return tuple(found)
 
     def _podsets(
