@@ -490,15 +490,21 @@ class Life(RuleBasedStateMachine):
     @rule()
     def workload_is_made_anew(self) -> None:
         self.passes()
-        # A start that nobody saw is forgotten with the Workload that showed its traces.
-        if not self.active:
+        # A start that nobody saw is forgotten with the Workload that showed its traces; so is who reactivated it over a
+        # decision. A deactivation that was seen stands in the ledger.
+        if self.active:
+            self.reactivated = self.reactivated and self.deactivation_seen
+        else:
             self.activated(None)
         self.new_workload()
         self.left = self.put_back = 0
         self.look()
 
     def teardown(self) -> None:
-        """Whatever happened: back in the queue under a policy it is ended, and says so, unless it had started."""
+        """Whatever happened: back in the queue under a policy it is ended, and says so, unless it had started.
+
+        Reactivated it says so no more, and waits anew: at random that happens in few lives.
+        """
         self.controller(False)
         self.cluster.enforce, self.cluster.not_before = True, 0
         if self.admitted:
@@ -517,6 +523,9 @@ class Life(RuleBasedStateMachine):
         assert (live is None) is (self.once and not self.restart)
         told = self.cluster.job.done().annotation(api.ADMISSION_OUTCOME)
         assert told == (api.OUTCOME_TIMED_OUT if live else None)
+        self.person(True)
+        assert live_decision(self.cluster.workload.done()) is None
+        assert self.cluster.job.done().annotation(api.ADMISSION_OUTCOME) is None
 
 
 TestLife = Life.TestCase
