@@ -136,9 +136,8 @@ def declared_pool(
 
 def _listed(upper: dict[str, Figure], devices: Devices) -> dict[str, Figure]:
     """Without the zeros that say nothing."""
-    if not any(figure.amount == 0 and devices.may_serve(resource) for resource, figure in upper.items()):
-        return upper
-    return {name: figure for name, figure in upper.items() if figure.amount or not devices.may_serve(name)}
+    served = [name for name, figure in upper.items() if figure.amount == 0 and devices.may_serve(name)]
+    return {name: figure for name, figure in upper.items() if name not in served} if served else upper
 
 
 def labels_of(declared: DeclaredPool, flavor_labels: Mapping[str, str]) -> dict[str, str]:
