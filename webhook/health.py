@@ -22,8 +22,6 @@ from webhook.metrics import Metrics
 #: What is wrong, in words; None when nothing is.
 Check = Callable[[], Awaitable[str | None]]
 
-#: Connections at once. Kubelets and scrapers have a handful; what is held for each is nobody's to fill.
-CONNECTIONS: Final = 256
 _HANDSHAKE_SECONDS: Final = 1.0
 
 
@@ -44,17 +42,6 @@ def application(checks: Mapping[str, Check], metrics: Metrics) -> web.Applicatio
     app = web.Application()
     app.add_routes([web.get("/healthz", healthy), web.get("/readyz", ready), web.get("/metrics", scrape)])
     return app
-
-
-def connection(runner: web.AppRunner) -> asyncio.Protocol:
-    """One more of ``runner``'s. Where there are as many as may be, the oldest goes for it: who probes is through long
-    before."""
-    assert runner.server is not None
-    there = runner.server.connections
-    for one in there[: max(0, len(there) + 1 - CONNECTIONS)]:
-        if one.transport is not None:
-            one.transport.abort()
-    return runner.server()
 
 
 async def served_as_intended(authority: Authority, address: str, port: int, server_name: str) -> str | None:

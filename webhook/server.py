@@ -13,6 +13,7 @@ from typing import Final
 
 from aiohttp import web
 
+from classifier.cluster import probes
 from webhook import health, pipeline
 from webhook.authority import Authority
 from webhook.connection import Reviews
@@ -80,10 +81,8 @@ class Server:
         )
         self._reviews = Reviews(endpoints, self._other, lambda: self.draining, keepalive=KEEPALIVE, linger=LINGER)
         self._listener: Listener | None = None
-        self._probes = web.AppRunner(
-            health.application(checks, metrics), keepalive_timeout=KEEPALIVE, access_log=None, shutdown_timeout=1.0
-        )
-        self._probed: asyncio.Server | None = None
+        self._probes = health.application(checks, metrics)
+        self._probed: web.AppRunner | None = None
 
     def _other(self) -> asyncio.Protocol:
         assert self._others.server is not None
@@ -92,11 +91,8 @@ class Server:
     async def start(self) -> None:
         """Listen on both ports. Raises OSError when one cannot be had."""
         settings = self._settings
-        await self._probes.setup()
         await self._others.setup()
-        self._probed = await asyncio.get_running_loop().create_server(
-            partial(health.connection, self._probes), settings.bind_address, settings.metrics_port
-        )
+        self._probed = await probes.listen(self._probes, settings.bind_address, settings.metrics_port)
         listener = Listener(self._reviews, self._context)
         listener.open(settings.bind_address, settings.port)
         self._listener = listener
@@ -113,5 +109,4 @@ class Server:
         await self._reviews.stop(LAST_ANSWERS)
         await self._others.cleanup()
         if self._probed is not None:
-            self._probed.close()
-        await self._probes.cleanup()
+            await self._probed.cleanup()

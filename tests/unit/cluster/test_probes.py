@@ -1,6 +1,8 @@
 """Probes and metrics over plain HTTP."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import aiohttp
@@ -55,3 +57,21 @@ async def test_an_address_in_use_is_said_and_leaves_nothing_open(url: str) -> No
     port = int(url.rpartition(":")[2])
     with pytest.raises(OSError, match="address already in use"):
         await probes.serve("127.0.0.1", port, CollectorRegistry(), list)
+
+
+async def test_whoever_fills_the_port_makes_room_for_who_probes(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In silence, with half a head, or asking for what it does not read."""
+    monkeypatch.setattr(probes, "CONNECTIONS", 10)
+    made = []
+    for sent in (b"", b"GET /metrics HTTP/1.1\r\nX: ", b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 200):
+        for _ in range(20):
+            streams = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+            streams[1].write(sent)
+            made.append(streams)
+            assert (await get(f"{url}/healthz"))[0] == 200
+    async with asyncio.timeout(20):
+        for reader, _ in made[:-10]:
+            with suppress(ConnectionError):
+                await reader.read()
+    for _, writer in made:
+        writer.transport.abort()

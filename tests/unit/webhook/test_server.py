@@ -2,14 +2,13 @@
 
 import asyncio
 import ssl
-from contextlib import suppress
 
 import aiohttp
 import pytest
 
 from tests.unit.webhook.builders import job, review
 from tests.unit.webhook.running import Webhook
-from webhook import certs, health, listener, tls
+from webhook import certs, listener, tls
 
 # --- its life ------------------------------------------------------------------------------------------------------
 
@@ -23,26 +22,6 @@ async def test_ready_means_the_api_server_would_be_answered(ready: Webhook) -> N
     status, text = await ready.probe("/readyz")
     assert status == 503
     assert "tls: own TLS port" in text
-
-
-async def test_whoever_fills_the_plain_port_makes_room_for_who_probes(
-    ready: Webhook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In silence, with half a head, or asking for what it does not read."""
-    monkeypatch.setattr(health, "CONNECTIONS", 10)
-    made = []
-    for sent in (b"", b"GET /metrics HTTP/1.1\r\nX: ", b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 200):
-        for _ in range(20):
-            streams = await asyncio.open_connection(ready.settings.bind_address, ready.settings.metrics_port)
-            streams[1].write(sent)
-            made.append(streams)
-            assert (await ready.probe("/healthz"))[0] == 200
-    async with asyncio.timeout(20):
-        for reader, _ in made[:-10]:
-            with suppress(ConnectionError):
-                await reader.read()
-    for _, writer in made:
-        writer.transport.abort()
 
 
 async def test_a_new_certificate_is_served_while_old_connections_go_on(ready: Webhook) -> None:
