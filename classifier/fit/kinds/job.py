@@ -6,6 +6,7 @@ from classifier import api
 from classifier.fit.gang import Podset, Runtimes
 from classifier.fit.kinds.common import pods_of_job, podset
 from classifier.objects import Job, JobSpec
+from classifier.quantity import MAX_INT64
 
 
 def job_podsets(job: Job, runtimes: Runtimes) -> list[Podset]:
@@ -31,6 +32,8 @@ def _min_count(job: Job, count: int) -> int:
     """Partial admission starts as few as the annotation says, an elastic Job as few as one."""
     if job.annotation(api.ELASTIC_JOB) == "true":
         return min(1, count)
-    match = re.fullmatch(r"\+?0*([0-9]{1,10})", job.annotation(api.MIN_PARALLELISM) or "", re.ASCII)
+    match = re.fullmatch(r"\+?0*([0-9]{1,19})", job.annotation(api.MIN_PARALLELISM) or "", re.ASCII)
     least = int(match[1]) if match else 0
-    return least if 0 < least < count else count
+    # Kueue reads an int64, of which it keeps an int32.
+    kept = least % 2**32 if least <= MAX_INT64 else 0
+    return kept if 0 < kept < count else count

@@ -33,6 +33,13 @@ def test_partial_admission_starts_as_few_as_the_annotation_says(text: str, least
     assert only(made(Job, {"parallelism": 4}, annotations={api.MIN_PARALLELISM: text})).min_count == least
 
 
+@pytest.mark.parametrize(
+    ("number", "least"), [(2**32 + 2, 2), (2**32, 4), (2**31 + 1, 4), (2**63 - 2**32 + 3, 3), (2**63 + 2, 4)]
+)
+def test_a_least_parallelism_past_32_bits_is_what_kueue_keeps_of_it(number: int, least: int) -> None:
+    assert only(made(Job, {"parallelism": 4}, annotations={api.MIN_PARALLELISM: str(number)})).min_count == least
+
+
 def test_an_elastic_job_starts_as_few_as_one() -> None:
     assert only(made(Job, {"parallelism": 4}, annotations={api.ELASTIC_JOB: "true"})).min_count == 1
     assert only(made(Job, {"parallelism": 0}, annotations={api.ELASTIC_JOB: "true"})).min_count == 0
