@@ -148,7 +148,9 @@ properties:
     type: boolean
     default: false
   allocatableComplete:
-    description: A resource that is not in allocatable is 0, rather than unknown.
+    description: >-
+      A resource that is not in allocatable is 0, rather than unknown. Says nothing of what a DeviceClass stands for: such
+      devices are in no node's list.
     type: boolean
     default: false
   taints:
