@@ -27,10 +27,14 @@ log = logging.getLogger(__name__)
 
 #: Seconds. Above kube-apiserver's 90; aiohttp's one knob also ends connections that send nothing or half a header.
 KEEPALIVE: Final = 300.0
-#: Seconds aiohttp reads on after refusing a body, so that the refusal arrives before the connection is reset.
+#: Seconds a connection is read on after a body was refused, so that the refusal arrives before the connection is reset.
 LINGER: Final = 2.0
 #: Seconds for answers under way when the listener closes. Longer than any review takes.
 LAST_ANSWERS: Final = 5.0
+#: Seconds after these for what aiohttp answers, which no API server asks; it waits as long again for what it cancels.
+LAST_OF_OTHERS: Final = 2.0
+#: Seconds from the end of the drain in which all of it is over. The chart refuses a grace period that is too short.
+ENDING: Final = LAST_ANSWERS + 2 * LAST_OF_OTHERS + 2 * probes.LAST_ANSWERS
 
 
 class Server:
@@ -76,7 +80,7 @@ class Server:
             pipeline.application(endpoints, lambda: self.draining),
             keepalive_timeout=KEEPALIVE,
             lingering_time=LINGER,
-            shutdown_timeout=LAST_ANSWERS,
+            shutdown_timeout=LAST_OF_OTHERS,
             access_log=None,
         )
         self._reviews = Reviews(endpoints, self._other, lambda: self.draining, keepalive=KEEPALIVE, linger=LINGER)
@@ -104,6 +108,7 @@ class Server:
         await asyncio.sleep(seconds)
 
     async def stop(self) -> None:
+        """Within :data:`ENDING`."""
         if self._listener is not None:
             self._listener.close()
         await self._reviews.stop(LAST_ANSWERS)

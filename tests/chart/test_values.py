@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.chart.render import Refused, of_kind, only, render
+from webhook import server
 
 
 def nested(path: str, value: Any) -> dict[str, Any]:
@@ -101,9 +102,9 @@ def test_minima_are_the_schemas_alone() -> None:
 @pytest.mark.parametrize(
     ("values", "remedy"),
     [
-        ({"webhook": {"drain": "30s"}}, "raise webhook.terminationGracePeriodSeconds above 30"),
-        ({"webhook": {"drain": "1h"}}, "above 3600"),
-        ({"webhook": {"drain": "1m30s", "terminationGracePeriodSeconds": 90}}, "above 90"),
+        ({"webhook": {"drain": "19s"}}, "raise webhook.terminationGracePeriodSeconds to 31"),
+        ({"webhook": {"drain": "1h"}}, "to 3612"),
+        ({"webhook": {"drain": "1m19s", "terminationGracePeriodSeconds": 90}}, "to 91"),
         ({"admission": {"defaultTimeout": "1h0m1s", "maxTimeout": "60m"}}, "admission.defaultTimeout 1h0m1s is longer"),
         ({"admission": {"defaultTimeout": "3601s", "maxTimeout": "1h"}}, "raise admission.maxTimeout"),
         ({"webhook": {"failurePolicy": "Fail", "replicas": 1}}, "set webhook.replicas to 2 or more"),
@@ -123,8 +124,8 @@ def test_values_that_contradict_each_other_are_refused(values: dict[str, Any], r
 @pytest.mark.parametrize(
     "values",
     [
-        {"webhook": {"drain": "29s"}},
-        {"webhook": {"drain": "1m29s", "terminationGracePeriodSeconds": 90}},
+        {"webhook": {"drain": "18s"}},
+        {"webhook": {"drain": "1m18s", "terminationGracePeriodSeconds": 90}},
         {"admission": {"defaultTimeout": "1h0m1s", "maxTimeout": "3601s"}},
         {"admission": {"defaultTimeout": "4h"}},
         {"admission": {"maxTimeout": "4h"}},
@@ -132,6 +133,11 @@ def test_values_that_contradict_each_other_are_refused(values: dict[str, Any], r
 )
 def test_values_that_just_agree_are_taken(values: dict[str, Any]) -> None:
     assert render(values)
+
+
+def test_the_least_grace_period_that_is_taken_is_enough_for_the_webhooks_end() -> None:
+    drain, grace = 18, 30  # as above
+    assert drain + server.ENDING + 1 < grace
 
 
 KUEUES = "kueue-mutating-webhook-configuration"

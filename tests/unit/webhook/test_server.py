@@ -2,13 +2,19 @@
 
 import asyncio
 import ssl
+from types import SimpleNamespace
+from typing import Any
 
 import aiohttp
 import pytest
 
+from tests.reviews.world import Decisions
 from tests.unit.webhook.builders import job, review
 from tests.unit.webhook.running import Webhook
-from webhook import certs, listener, tls
+from tests.unit.webhook.test_connection import Wire, request
+from webhook import certs, health, listener, pipeline, server, tls
+from webhook.server import Server
+from webhook.settings import Settings
 
 # --- its life ------------------------------------------------------------------------------------------------------
 
@@ -58,6 +64,43 @@ async def test_draining_answers_and_closes(ready: Webhook) -> None:
     await ready.server.stop()
     with pytest.raises(aiohttp.ClientConnectionError):
         await ready.post("/validate", review(job()))
+
+
+@pytest.mark.looptime
+async def test_whatever_is_held_back_the_end_takes_no_longer_than_it_says(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kubelet kills what goes on for longer: half a review of each form, the second after the drain, and a probe
+    without an answer."""
+
+    async def never(*_: object) -> str | None:
+        await asyncio.Event().wait()
+        return None
+
+    monkeypatch.setattr(health, "served_as_intended", never)
+    decisions, authority = Decisions(), SimpleNamespace(trouble=None, seconds_left=lambda _: 1.0)
+    ending: Any = {"snapshot": SimpleNamespace(trouble=None), "authority": authority, "metrics": decisions.metrics}
+    made = Server(settings, tls.server_context(), reviewer=decisions.reviewer, **ending)
+    await made.start()
+    assert made._probed is not None
+
+    def comes(one: asyncio.Protocol | None, sent: bytes) -> None:
+        assert one is not None
+        one.connection_made(Wire())
+        one.data_received(sent)
+
+    loop = asyncio.get_running_loop()
+    probed = made._probed.server
+    assert probed is not None
+    comes(probed(), b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
+    comes(made._reviews(), request("half")[:-10])
+    head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    chunked = head + b"Transfer-Encoding: chunked\r\n\r\n1000\r\n{"
+    for _ in range(2 * pipeline.AT_ONCE):
+        loop.call_later(server.LAST_ANSWERS - 0.1, lambda: comes(made._reviews(), chunked))
+    began = loop.time()
+    await made.stop()
+    assert server.LAST_ANSWERS < loop.time() - began <= server.ENDING
 
 
 async def test_the_metrics_name_what_the_alerts_need(ready: Webhook) -> None:
