@@ -19,7 +19,7 @@ Called with the root. What Kueue changes of its own accord: told by its namespac
 and a name alone anybody could give to an account.
 */}}
 {{- define "muster.webhook.byKueue" -}}
-request.userInfo.username.startsWith('system:serviceaccount:{{ .Values.kueue.config.namespace }}:')
+(has(request.userInfo.username) && request.userInfo.username.startsWith('system:serviceaccount:{{ .Values.kueue.config.namespace }}:'))
 {{- end -}}
 
 {{/* Called with "object" or "oldObject". */}}
