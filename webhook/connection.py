@@ -280,6 +280,8 @@ class Connection(asyncio.Protocol):
         else:
             self._waiting = end
             self.task = self._loop.create_task(self._wait(reply))
+            # Where the connection goes before the task had a turn nobody else ends what it was to wait for.
+            self.task.add_done_callback(lambda _: reply.close())
 
     async def _wait(self, reply: Coroutine[Any, Any, Reply]) -> None:
         try:

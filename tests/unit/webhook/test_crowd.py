@@ -2,7 +2,9 @@
 and what strangers send has a bound."""
 
 import asyncio
+import gc
 import json
+import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
@@ -276,6 +278,34 @@ async def test_of_who_has_gone_nothing_is_held_by_a_review_that_waits() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
     assert waiting == [], "at once, and not when its time is over"
+
+
+async def test_of_a_review_that_is_given_up_before_it_began_to_wait_nothing_is_left_for_the_collector() -> None:
+    """As that of whoever is at it for longest, when its last piece is one too many: six megabytes each time."""
+
+    async def wait(_: AnyRequest) -> Answer:
+        await asyncio.get_running_loop().create_future()
+        return ALLOWED
+
+    running = Running()
+    running.decide = wait  # type: ignore[method-assign]
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            one = Sent(running, LARGE)
+            one.send(len(LARGE))
+            one.one.abort()
+            one.one.connection_lost(None)
+            del one
+            for _ in range(5):
+                await asyncio.sleep(0)
+        left, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert left < len(LARGE)
 
 
 async def test_answered_reviews_of_several_pieces_are_not_held() -> None:
