@@ -222,10 +222,26 @@ class _Best:
                 if found.outcome is not Outcome.SKIPPED
             ]
             by_seat = dict(zip(self._seats, each, strict=True))
-            gang = _of_stages([self._stage(stage, by_seat) for stage in _stages(seated)], gang)
+            stages = _stages(seated)
+            gang = _of_stages([self._stage(stage, by_seat) for stage in stages], gang)
+            if gang.outcome in GOOD and len(stages) > 1:
+                gang = self._at_once(seated, by_seat, gang)
         if gang.outcome in GOOD and whole is not None and not _within_quota(assignment, whole, self._hearing):
             gang = fewer_only(self._seats)
         return Found(gang, each)
+
+    def _at_once(self, seated: Sequence[Seated], by_seat: dict[Seat, Finding], good: Finding) -> Finding:
+        """A promise stage by stage, if Kueue keeps it: where it places by topology it gives nodes to the pods of every
+        stage when it admits the gang (Kueue: tas_flavor_snapshot.go FindTopologyAssignmentsForFlavor)."""
+        placed = [(seat, choices) for seat, choices in seated if any(choice.topology for choice in choices)]
+        stages = _stages(placed)
+        if self._hearing.topology_aware is False or len(stages) < 2:
+            return good
+        if self._stage(placed, by_seat).outcome in GOOD:
+            return good
+        return unknown(
+            "Kueue places all podsets by topology at once, though some start when others have ended", "topology"
+        )
 
     def _stage(self, seated: Sequence[Seated], by_seat: dict[Seat, Finding]) -> Finding:
         """Podsets that run at the same time."""

@@ -229,6 +229,19 @@ def test_placement_by_topology_counts_nodes_that_stand_where_nobody_brings_more(
     assert verdict(near(2), gpu_world(tree, levels, queue, profile=told)).outcome is Outcome.MISCONFIGURED
 
 
+def test_placement_by_topology_gives_nodes_to_what_starts_later_at_once() -> None:
+    level = {"kueue.x-k8s.io/podset-required-topology": "rack"}
+    first, second = part("work", 2, {GPU: 8}, level), after(part("more", 2, {GPU: 8}, level), "work")
+    cluster = placed(racks(("r1", 2)))
+    found = verdict(gang(first, second), cluster)
+    assert found.outcome is UNKNOWN
+    assert found.reason == "Kueue places all podsets by topology at once, though some start when others have ended"
+    small = after(part("more", 2, {"cpu": 2}), "work")
+    assert verdict(gang(first, small), cluster).outcome is GROWS
+    cluster.kueue_config = kueue_config(BLIND).done()
+    assert verdict(gang(first, second), cluster).outcome is GROWS
+
+
 #: Kueue with JobSets and without placement by topology.
 BLIND = """
 featureGates: {TopologyAwareScheduling: false}
