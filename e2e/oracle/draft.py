@@ -26,6 +26,8 @@ class Draft:
     topology: bool
     #: Whether the kind's CRD keeps pod-level resources; those of the training operator do not know the field.
     pod_level: bool = True
+    #: Whether real pods get limits of a LimitRange: a pod with less than these as a whole is refused.
+    ranged: bool = False
     #: Whether nobody looks at its templates before pods are made of them.
     unchecked: bool = False
     tags: set[str] = field(default_factory=set)
@@ -37,7 +39,9 @@ class Draft:
     def pod(self, role: str, count: int, container: str = "main", *, small: bool = False) -> Document:
         """A template of ``count`` pods in all."""
         amounts = pods.want(self.dice, self.room, self.tags, small)
-        made = pods.template(self.dice, self.name, role, container, amounts, self.tags, pod_level=self.pod_level)
+        ways = pods.WAYS + pods.LEVELS if self.pod_level else pods.WAYS
+        never = pods.LEVELS if self.ranged else ()
+        made = pods.template(self.dice, self.name, role, container, amounts, self.tags, ways, never)
         if self.unchecked and GPU in amounts and self.dice.one_in(14):
             pods.halve_a_device(made)
             self.tags.add("fraction")

@@ -60,6 +60,7 @@ def case(seed: int, number: int) -> Case:
         tainted=pool.tainted,
         tier=pool.labels[TIER],
         topology=way == "topology",
+        ranged=namespace == DEFAULTS and MAKERS[kind].real,
         unchecked=not MAKERS[kind].real,
         tags=tags,
     )

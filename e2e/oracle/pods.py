@@ -56,15 +56,25 @@ def want(dice: Dice, room: Room, tags: set[str], small: bool = False) -> Amounts
 
 
 def template(
-    dice: Dice, name: str, role: str, container: str, amounts: Amounts, tags: set[str], *, pod_level: bool
+    dice: Dice,
+    name: str,
+    role: str,
+    container: str,
+    amounts: Amounts,
+    tags: set[str],
+    ways: Sequence[str],
+    never: Sequence[str],
 ) -> Document:
-    """A template whose pods ask for these amounts in all. ``pod_level``: the pod itself may ask, too."""
-    spec = _apart(dice, container, amounts, tags, WAYS + LEVELS if pod_level else WAYS)
+    """A template whose pods ask for these amounts in all, in one of the ``ways``; instead of those ``never`` in one
+    container."""
+    spec = _apart(dice, container, amounts, tags, ways, never)
     spec["restartPolicy"] = "Never"
     return {"metadata": {"labels": {CASE: name, ROLE: role}, "annotations": dict(RUNS_ON)}, "spec": spec}
 
 
-def _apart(dice: Dice, container: str, amounts: Amounts, tags: set[str], ways: Sequence[str]) -> Document:
+def _apart(
+    dice: Dice, container: str, amounts: Amounts, tags: set[str], ways: Sequence[str], never: Sequence[str]
+) -> Document:
     spec: Document = {}
     amounts = dict(amounts)
     if dice.one_in(10) and all(amounts[r] > OVERHEAD[r] for r in NATIVE):
@@ -73,7 +83,7 @@ def _apart(dice: Dice, container: str, amounts: Amounts, tags: set[str], ways: S
         tags.add("overhead")
     roomy = all(amounts[r] > 2 * SIDE[r] for r in NATIVE)
     way = dice.choice(ways)
-    if way != "one" and not roomy:
+    if way != "one" and (not roomy or way in never):
         way = "one"
     tags.add(way)
     rest = {**amounts, **{r: amounts[r] - SIDE[r] for r in NATIVE}}

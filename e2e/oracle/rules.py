@@ -117,7 +117,7 @@ def _may_miss(sight: Sight) -> bool:
 def misconfigured_as_kueue(sight: Sight, verdict: Verdict) -> Iterator[str]:
     """What quota does not cover and whom a queue does not select waits for ever in Kueue too."""
     tags = sight.case.tags
-    if verdict.outcome is Outcome.MISCONFIGURED and "uncovered" in tags and sight.reserved:
+    if verdict.outcome is Outcome.MISCONFIGURED and verdict.binding == "quota" and sight.reserved:
         yield f"misconfigured, but Kueue reserves: {verdict.line}"
     if tags & {"selects nobody", "selects others"}:
         if sight.reserved:

@@ -60,11 +60,13 @@ class Sight:
 
     @property
     def settled(self) -> bool:
-        """Every pod has a node or the scheduler's word that there is none."""
+        """Every pod has a node or the scheduler's word that there is none. Those that wait for others to be ready are
+        not made where one of these has none."""
         if self.refused_pods:
             return True
         placed = [pod for pod in self.pods if pod["spec"].get("nodeName") or _unschedulable(pod)]
-        return len(placed) >= self.expected_pods
+        waits = "depends on Ready" in self.case.tags and self.unschedulable
+        return len(placed) >= (len(self.pods) if waits else self.expected_pods)
 
 
 def _unschedulable(pod: Document) -> bool:

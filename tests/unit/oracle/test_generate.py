@@ -9,7 +9,7 @@ import pytest
 from classifier.cluster.snapshot import TYPES
 from e2e.oracle.case import Case
 from e2e.oracle.gangs import MAKERS
-from e2e.oracle.generate import COUNT, SEED, case, cases, surroundings
+from e2e.oracle.generate import COUNT, DEFAULTS, SEED, case, cases, surroundings
 from e2e.oracle.objects import decode
 
 #: How often each must occur, at least.
@@ -66,3 +66,11 @@ def test_no_name_is_taken_twice(drawn: list[Case]) -> None:
 def test_every_job_can_be_read(drawn: list[Case]) -> None:
     for each in drawn:
         assert isinstance(decode(each.documents[0]), TYPES[each.resource])
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 4))
+def test_no_pod_is_drawn_that_a_limit_range_makes_invalid(seed: int) -> None:
+    """A LimitRange's default limit of a container may not be above the limit of the pod as a whole."""
+    for one in cases(seed, COUNT):
+        if one.real and one.namespace == DEFAULTS:
+            assert "pod level limit" not in one.tags, one.name

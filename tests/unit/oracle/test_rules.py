@@ -69,6 +69,19 @@ def test_pods_that_all_stand_somewhere_refute_a_proof_of_nodes(job: Case, bindin
     assert not list(rules.nodes_as_scheduler(reserved(job, pod(node="n"), pod(unschedulable=True)), never))
 
 
+def test_pods_that_wait_for_others_to_be_ready_are_not_waited_for(job: Case) -> None:
+    never = verdict(Outcome.NEVER_FITS, "nodes")
+    waiting = Case(**{**vars(job), "tags": job.tags | {"depends on Ready"}})
+    assert not list(rules.nodes_as_scheduler(reserved(waiting, pod(unschedulable=True)), never))
+    assert list(rules.nodes_as_scheduler(reserved(waiting, pod(unschedulable=True), pod()), never))
+    assert list(rules.nodes_as_scheduler(reserved(waiting, pod(node="n")), never))
+
+
+def test_only_what_quota_does_not_cover_is_never_reserved(job: Case) -> None:
+    assert list(rules.misconfigured_as_kueue(reserved(job), verdict(Outcome.MISCONFIGURED, "quota")))
+    assert not list(rules.misconfigured_as_kueue(reserved(job), verdict(Outcome.MISCONFIGURED)))
+
+
 def test_a_pod_without_a_node_refutes_what_fits(job: Case) -> None:
     plain = Case(**{**vars(job), "tags": frozenset(), "choices": 1})
     fits = verdict(Outcome.FITS)
