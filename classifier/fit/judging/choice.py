@@ -167,14 +167,15 @@ def _open(
     return None
 
 
-def grounds(choice: Choice, keys: Iterable[str], budget: Budget) -> list[Ground]:
-    """Every pool that may hold pods of this choice, live nodes outside of all of them told apart by ``keys``."""
+def grounds(choice: Choice, keys: Iterable[str], budget: Budget, beside: Sequence[Pool] = ()) -> list[Ground]:
+    """Every pool that may hold pods of this choice, live nodes outside of all of them told apart by ``keys``; so much
+    as is not in the pools ``beside``."""
     asked = sorted({*keys, *choice.labels} if len(choice.flavors) > 1 else set(keys))
     found = _declared(choice)
-    known: set[str] = set()
+    # What stands in a pool of one flavor is no stray of another.
+    known = {live.name for pool in beside for live in pool.lives}
     if len(choice.backings) > 1:
-        # What stands in a pool of one flavor is no stray of another.
-        known = {live.name for one in found for live in one.pool.lives}
+        known |= {live.name for one in found for live in one.pool.lives}
     for flavor, backing in choice.backings:
         strays = backing.strays
         if known and any(live.name in known for kind in strays for live in kind.lives):

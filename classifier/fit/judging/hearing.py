@@ -159,9 +159,14 @@ class Hearing:
 
     def ground(self, choice: Choice, *, wide: bool = False) -> list[Ground]:
         """``wide``: with the pools of other flavors whose nodes the pods may use too, which only a proof asks for."""
-        key = (choice.flavors, self.keys)
-        own = self.budget.recall(self._known.grounds, key, lambda: grounds(choice, self.keys, self.budget))
-        return [*own, *self._borrowed(choice)] if wide else own
+        others = self._borrowed(choice) if wide else []
+
+        def look() -> list[Ground]:
+            beside = [place.pool for place in others]
+            self.budget.glance(sum(len(pool.lives) for pool in beside))
+            return [*grounds(choice, self.keys, self.budget, beside), *others]
+
+        return self.budget.recall(self._known.grounds, (choice.flavors, self.keys, bool(others)), look)
 
     def _borrowed(self, choice: Choice) -> list[Ground]:
         def look() -> list[Ground]:

@@ -2,7 +2,8 @@
 
 Kueue ties a pod to a flavor by the flavor's labels alone. A node that is declared for another flavor and has them all
 takes it too, whether it stands yet or not; that a profile is closed does not make it vanish. Such a pool enters proofs
-and no promise: it is for others.
+and no promise: it is for others. What stands of it may have less than is declared, until its devices are up again: the
+pool speaks for these nodes too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,13 +35,10 @@ class Declared:
         return list(dict.fromkeys(flavor for flavor, have in found if labels.items() <= have.items()))
 
 
-def borrowed(pool: Pool, flavor: str, standing: int) -> Pool:
-    """The pool as pods of another flavor see it: the nodes that it may have beside those ``standing``, which are seen
-    for themselves. None of them is promised."""
-    most = None if pool.max_nodes is None else max(0, pool.max_nodes - standing)
+def borrowed(pool: Pool, flavor: str) -> Pool:
+    """The pool as pods of another flavor see it. None of its nodes is promised."""
     return replace(
         pool,
-        max_nodes=most,
         declared_nodes=0,
         sure_nodes=0,
         ready=0,

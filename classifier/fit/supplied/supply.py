@@ -156,8 +156,8 @@ class Supply:
         return self._tree
 
     def elsewhere(self, labels: Mapping[str, str], flavors: Sequence[str], world: World, now: int) -> list[Pool]:
-        """Pools of profiles of other flavors than these whose nodes surely have all the ``labels``: what more of their
-        nodes there may be than stand. Of the world last followed."""
+        """Pools of profiles of other flavors than these whose nodes surely have all the ``labels``. Of the world last
+        followed."""
         key = frozenset(labels.items())
         found = self._borrowed.get(key)
         if found is None:
@@ -174,7 +174,7 @@ class Supply:
         for name in self._declared.flavors_with(labels):
             for pool in self.behind(_flavor(name, world), world, now).pools:
                 if pool.max_nodes != 0 and labels.items() <= pool.labels.known.items():
-                    yield borrowed(pool, name, len(self.carrying({**pool.members, **labels})))
+                    yield borrowed(pool, name)
 
     def carrying(self, labels: Mapping[str, str]) -> Sequence[Live]:
         """The live nodes with all these labels."""

@@ -7,6 +7,7 @@ import pytest
 
 from classifier.fit import Outcome
 from tests.builders import (
+    GPU,
     GPU_NODE,
     FlavorBuilder,
     ProfileBuilder,
@@ -62,6 +63,27 @@ def test_a_flavor_without_labels_may_use_every_pool_there_is(standing: tuple[str
 def test_more_of_them_standing_than_declared_count() -> None:
     assert outcome(5, flavor("plain"), gpu_profile(2), "gpu-1", "gpu-2", "gpu-3") is GROWS
     assert outcome(6, flavor("plain"), gpu_profile(2), "gpu-1", "gpu-2", "gpu-3") is NEVER
+
+
+@pytest.mark.parametrize("shown", [None, "7"])
+def test_a_node_of_another_pool_that_shows_few_devices_as_yet_does_not_stand_for_what_is_declared(
+    shown: str | None,
+) -> None:
+    """It has just come up, or one of its devices is sick: no more is said of the node there may be in its place."""
+    offer = {name: amount for name, amount in GPU_NODE.items() if name != GPU}
+    bare = profile("plain", "plain").closed().mode("Enforce").pool("cpupool", 2, offer, allocatableComplete=True)
+    cluster = world(
+        local_queue(),
+        cluster_queue().group([GPU], "plain"),
+        namespace(),
+        flavor("plain"),
+        flavor("gpu").node_labels(agentpool="gpupool"),
+        bare,
+        gpu_profile(1),
+        node("gpu-1", agentpool="gpupool").allocatable(offer if shown is None else {**offer, GPU: shown}),
+    )
+    assert verdict(job().queue("gpu").pods(1).gpus(8), cluster).outcome is UNKNOWN
+    assert verdict(job().queue("gpu").pods(2).gpus(8), cluster).outcome is NEVER
 
 
 def test_of_a_pool_without_a_maximum_there_may_be_nodes_for_all() -> None:
