@@ -146,20 +146,24 @@ def _pause(workload: Workload, queue: LocalQueue | None, hold: str) -> _Pause | 
     return None
 
 
-def _activated(ledger: Ledger, workload: Workload, now: int) -> Ledger:
-    """The ledger after an activation since: over a decision, or of what somebody had deactivated."""
-    if not workload.active:
-        return ledger
-    marker = parse_marker(workload)
+def _activated(ledger: Ledger, workload: Workload, now: int) -> tuple[Ledger, int | None]:
+    """The ledger after an activation since: over a decision, or of what somebody had deactivated.
+
+    And since when no earlier start is told of: the origin of every attempt but the first. Of one that begins with this
+    look it is when the gang was stopped: it may have been let go, and have run, long before anybody looked.
+    """
+    marker = parse_marker(workload) if workload.active else None
     if marker is not None and marker.attempt >= ledger.attempt:
-        return _begun(ledger, now, marker.attempt + 1)
-    return _begun(ledger, now, ledger.attempt + 1) if ledger.deactivated else ledger
+        return _begun(ledger, now, marker.attempt + 1), marker.at
+    if workload.active and ledger.deactivated:
+        return _begun(ledger, now, ledger.attempt + 1), ledger.paused
+    return ledger, ledger.origin if ledger.attempt > 1 else None
 
 
-def _followed(ledger: Ledger, workload: Workload, restart: bool, end: int, now: int) -> Ledger:
-    """The ledger after a start, and after a way back to the queue that begins a wait anew."""
+def _followed(ledger: Ledger, workload: Workload, restart: bool, since: int | None, end: int, now: int) -> Ledger:
+    """The ledger after a start ``since``, and after a way back to the queue that begins a wait anew."""
     if not ledger.over:
-        at = started_at(workload, now, ledger.origin if ledger.attempt > 1 else None)
+        at = started_at(workload, now, since)
         if at is not None:
             ledger = ledger if ledger.deactivated else _resumed(ledger, end)
             at = min(at, now)
@@ -270,11 +274,11 @@ def read(
     known = parse_ledger(owner)
     pause = _pause(workload, queue, rules.hold)
     first = Ledger(owner.uid, instant_or_none(workload.metadata.creation_timestamp) or now)
-    ledger = _activated(known or first, workload, now)
+    ledger, since = _activated(known or first, workload, now)
     end = _end(ledger, workload, queue, now)
     standing = _standing(workload, ledger, rules.restart, pause)
     if standing not in (Standing.FINISHED, Standing.COMMITTED):
-        ledger = _bridged(_followed(ledger, workload, rules.restart, end, now), unseen, now)
+        ledger = _bridged(_followed(ledger, workload, rules.restart, since, end, now), unseen, now)
         standing = _standing(workload, ledger, rules.restart, pause)
     cause = pause.cause if pause is not None and standing is Standing.PAUSED else ""
     if known is None and (timeout is None or standing is Standing.FINISHED):

@@ -147,8 +147,6 @@ class Life(RuleBasedStateMachine):
         self.begun, self.waited, self.counted_to, self.pause = at, now - at, now, None
         self.reactivated = self.deactivation_seen = self.over = False
         self.announced = None
-        self.started = self.started and self.admitted and (self.ready or not self.pods_ready)
-        self.doubtful = False
 
     def learn(self, now: int) -> None:
         """What this look tells, in the order in which things happen to a wait."""

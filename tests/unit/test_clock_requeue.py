@@ -315,6 +315,36 @@ def test_a_reactivation_judges_by_what_came_after_it() -> None:
     assert wait.look(T0 + HOUR + 3 * MINUTE).standing is Standing.WAITING
 
 
+@pytest.mark.parametrize("restart", [True, False])
+@pytest.mark.parametrize("ready", [True, False], ids=["waitForPodsReady", "without it"])
+@pytest.mark.parametrize("ended", [True, False], ids=["ended by us", "paused by a person"])
+def test_a_run_after_a_reactivation_that_nobody_saw_is_a_start(ended: bool, ready: bool, restart: bool) -> None:
+    """No replica was there when it was let go again, ran, and was put back."""
+    wait = Wait()
+    wait.restart = restart
+    if ready:
+        wait.workload.condition(api.PODS_READY, False, api.WAIT_FOR_START, T0)
+    wait.look(T0)
+    wait.workload.active(False)
+    if ended:
+        marker = Marker(T0 + TIMEOUT, 1, "uid-of-job-train-1a2b3")
+        wait.workload.annotate(api.COMMITTED, format_marker(marker))
+    wait.look(T0 + TIMEOUT)
+    admitted(wait.workload.active(True), T0 + HOUR)
+    evicted(wait.workload, T0 + 2 * HOUR)
+    if ready:
+        wait.workload.condition(api.PODS_READY, False, api.WAIT_FOR_START, T0 + 2 * HOUR)
+    reading = wait.look(T0 + 3 * HOUR)
+    wait.workload.annotate(api.COMMITTED, None)
+    started = T0 + 2 * HOUR - 1
+    if restart:
+        assert reading.ledger == Ledger(UID, T0 + 2 * HOUR, attempt=3, started=started)
+    else:
+        assert reading.standing is Standing.STARTED
+        assert reading.ledger == Ledger(UID, started, attempt=2, started=started)
+        assert not wait.look(T0 + DAY).due
+
+
 # --- the policy -----------------------------------------------------------------------------------------------------
 
 
