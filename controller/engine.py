@@ -25,6 +25,7 @@ from controller.deadlines import Deadlines
 from controller.election import Election
 from controller.fence import Fence, overtaken
 from controller.figures import Figures
+from controller.handling import Handling
 from controller.heartbeat import beat
 from controller.lease import Terms
 from controller.leftovers import Leftovers
@@ -137,6 +138,7 @@ class Engine:
             voids=self._voids,
             gap=lambda: self.election.gap,
         )
+        self._handling = Handling(self._queue, metrics, self._steps.step, self._steps.read_again)
         self._reflectors = [*self.cache.needed, self.fence.policies, self.fence.bindings]
         metrics.watch_reflectors([*self._reflectors, *self.cache.optional])
         self.cache.on_workload(self._workload_changed)
@@ -183,7 +185,7 @@ class Engine:
                     tasks.create_task(aside(partial(self._report, part), name, failures), name=name)
                 tasks.create_task(self._deadlines.run(), name="deadlines")
                 for number in range(self._settings.workers):
-                    tasks.create_task(self._queue.work(self._steps.handle), name=f"worker {number}")
+                    tasks.create_task(self._queue.work(self._handling.handle), name=f"worker {number}")
         finally:
             # The next term, of whomever, begins with everything: nothing of this one may linger, its figures least.
             self._acting = False

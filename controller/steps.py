@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from classifier import api, clock, scope
 from classifier.clock import Standing
-from classifier.cluster.client import ApiError, ClientError, Unreachable
+from classifier.cluster.client import ApiError
 from classifier.instant import SECOND
 from classifier.objects import LocalQueue, Meta, PodGroup, Workload
 from classifier.scope import ALONE, BOUNDED, POD_GROUP
@@ -29,9 +29,9 @@ from controller.decide import (
     live_decision,
     mirror_of,
 )
-from controller.election import NotLeading
 from controller.figures import Figures
 from controller.groups import Owned
+from controller.handling import Outdated
 from controller.leftovers import Leftovers
 from controller.metrics import Metrics
 from controller.outage import Outage
@@ -57,12 +57,8 @@ def namespace_of(key: Key) -> str:
     return f"{key.key.partition('/')[0]}/" if isinstance(key, OwnerKey) else key.partition("/")[0]
 
 
-class _Outdated(Exception):
-    """The server knows more of a Workload than its copy here: to be looked at again, each time later."""
-
-
 class Steps:
-    """``handle`` is the work of one worker of the queue on one key; it never raises."""
+    """``step`` is one step for one key; what becomes of a key whose step fails is told by ``Handling``."""
 
     def __init__(
         self,
@@ -103,7 +99,6 @@ class Steps:
         self._voids = voids
         self._unseen = Unseen(gap)
         self._told: dict[str, str] = {}
-        self._bugs: set[Key] = set()
         self._trying = False
 
     def forget(self, key: str) -> None:
@@ -132,61 +127,19 @@ class Steps:
         """Whoever leads has moved the begin of this wait."""
         self._unseen.written(key)
 
-    async def handle(self, key: Key) -> None:
-        """Decide and act for one key. Every failure is said and retried; only bugs are logged with a traceback."""
-        try:
-            await self._handle(key)
-        except Exception:
-            # Twice a minute, for each of thousands that may meet one bug: its traceback is told once a key.
-            self._metrics.decision_failures.inc()
-            level = logging.DEBUG if key in self._bugs else logging.ERROR
-            log.log(level, "cannot decide", exc_info=True, extra={"key": str(key)})
-            self._bugs.add(key)
-            self._queue.retry(key, 5.0)
-
-    async def _handle(self, key: Key) -> None:
-        try:
-            if isinstance(key, OwnerKey):
-                await self._clean_owner(key)
-            else:
-                await self._step(key)
-        except NotLeading as error:
-            # Its work is about to be cancelled; whoever leads next begins with everything.
-            log.debug("not sent: this replica leads no more", extra={"key": str(key), "write": str(error)})
-        except _Outdated:
-            self._queue.retry(key)
-        except ApiError as error:
-            await self._failed(key, error)
-        except ClientError as error:
-            self._say_failure(key, "no answer; the outcome is read before anything else is done", error)
-            await self._read_again(key)
+    async def step(self, key: Key) -> None:
+        """Decide and act for one key. Raises what its requests raise, and what a bug does: see ``Handling``."""
+        if isinstance(key, OwnerKey):
+            await self._clean_owner(key)
         else:
-            self._queue.forget(key)
-            self._bugs.discard(key)
+            await self._step(key)
 
-    async def _failed(self, key: Key, error: ApiError) -> None:
-        if error.conflict or error.missing:
-            # The watch tells of a deletion, and then this key is forgotten.
-            await self._read_again(key)
-        else:
-            self._say_failure(key, "refused", error)
-            self._queue.retry(key, error.retry_after or 0.0)
-
-    def _say_failure(self, key: Key, what: str, error: Exception) -> None:
-        """Once a key until it succeeds: in an outage thousands of them fail again and again."""
-        level = logging.DEBUG if self._queue.failing(key) else logging.WARNING
-        log.log(level, what, extra={"key": str(key), "cause": str(error)})
-
-    async def _read_again(self, key: Key) -> None:
-        """After a write of unknown outcome, or a conflict: what stands there now decides."""
+    async def read_again(self, key: Key) -> None:
+        """Take in what stands there now: what a write did is not known, or somebody else has written."""
         workload = self._cache.workloads.objects.get(key) if isinstance(key, str) else None
-        try:
-            if workload is not None:
-                await self._writer.read_workload(workload)
-                await self._read_owner(workload)
-        except (ApiError, Unreachable) as error:
-            log.debug("cannot read it again yet", extra={"key": str(key), "cause": str(error)})
-        self._queue.retry(key)
+        if workload is not None:
+            await self._writer.read_workload(workload)
+            await self._read_owner(workload)
 
     async def _step(self, key: str) -> None:
         workload = self._cache.workloads.objects.get(key)
@@ -396,5 +349,5 @@ class Steps:
             return False
         found = await self._writer.live_decisions(owned)
         if any(of in found and of not in live for of in dead):
-            raise _Outdated
+            raise Outdated
         return await self._writer.unmirror(owned, live)

@@ -135,5 +135,5 @@ async def asked(
     # A watch that tells of the job as it is has told of all before the Workload, too.
     owners._store.version = _WORKLOAD if current[1] else _OLD
     assert _KIND in BOUNDED
-    await engine._steps.handle(OwnerKey(_KIND, f"{NAMESPACE}/train") if by_owner else key)
+    await engine._handling.handle(OwnerKey(_KIND, f"{NAMESPACE}/train") if by_owner else key)
     return server.asked

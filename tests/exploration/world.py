@@ -214,7 +214,7 @@ class World:
     def overtaken(self, number: int, workload: bool, owner: bool) -> int:
         """What becomes of a request when an object changes: a guarded one is refused (409), now or when it gets there.
 
-        After that, and after a 404, ``Steps._failed`` reads both objects and decides again; those reads may fail, so
+        After that, and after a 404, ``Handling`` reads both objects and decides again; those reads may fail, so
         here they may or may not happen, as the watch may or may not have told.
         """
         if number == IDLE:

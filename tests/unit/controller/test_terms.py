@@ -135,6 +135,19 @@ async def test_a_write_decided_before_the_lease_was_lost_is_not_sent(
     assert terms == [2]
 
 
+async def test_a_write_that_fell_between_a_lease_and_its_late_renewal_is_made_up_for(
+    cluster: Cluster, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A renewal that is answered in the very moment in which the lease runs out goes on with the term."""
+    async with start() as controller:
+        await controller.until(lambda: controller.value("muster_fence_in_force") == 1)
+        instants = iter([False])
+        monkeypatch.setattr(controller.engine._writer, "_leading", lambda: next(instants, True))
+        overdue(cluster)
+        await controller.until(lambda: cluster.mirrored)
+        assert controller.engine.election.terms == 1
+
+
 async def test_a_hundred_terms_leave_no_tasks_and_no_keys_behind(cluster: Cluster, start: Any) -> None:
     overdue(cluster)
     async with start("--retry-period=5ms") as controller:
