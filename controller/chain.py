@@ -1,9 +1,9 @@
 """What stands above a job: nothing is bounded that is part of something Kueue queues as a whole (design §3).
 
 The direct owner is judged by what the job says of it. Beyond it every controller is asked for its own, live, and what
-was learnt is kept: no object ever gets another controller. A chain ends where the API server does not let us look, and
-is looked at again after a while: Kueue walks it as well and makes no Workload of what is part of another's, so there is
-little behind what it made.
+was learnt is kept: no object ever gets another controller. A chain ends where the API server does not let us look, or
+has nothing, and is looked at again after a while: one that has only just started says 404 of what it will serve. Kueue
+walks it as well and makes no Workload of what is part of another's, so there is little behind what it made.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class _Discovery(Obj):
 
 
 class _Closed(Exception):
-    """A kind may not be read; it is asked for again at ``until``, seconds of the loop."""
+    """The chain ends for now: it is asked for again at ``until``, seconds of the loop."""
 
     def __init__(self, until: float) -> None:
         self.until = until
@@ -54,7 +54,7 @@ class Chains:
         self._found: dict[str, tuple[str, float]] = {}
         #: By API version and kind.
         self._resources: dict[tuple[str, str], Resource] = {}
-        #: Until when, seconds of the loop, a kind that may not be read is not asked for again.
+        #: Until when, seconds of the loop, a kind that may not be read, or is not served, is not asked for again.
         self._closed: dict[tuple[str, str], float] = {}
 
     def above(self, job: Meta) -> str | None:
@@ -98,17 +98,23 @@ class Chains:
         try:
             resource = self._resources.get(kind) or await self._discover(owner)
             if resource is None:
-                return None
+                raise self._close(kind, now)
             self._resources[kind] = resource
             return await self._client.get(resource.path(namespace, owner.name), Meta)
         except ApiError as error:
             if error.status == 403:
-                raise self._close(kind, resource, now) from None
+                raise self._refused(kind, resource, now) from None
             if error.missing:
-                return None
+                # Of the kind, or of this one alone: others of it may be there.
+                raise self._close(kind, now) if resource is None else _Closed(now + ASK_AGAIN) from None
             raise
 
-    def _close(self, kind: tuple[str, str], resource: Resource | None, now: float) -> _Closed:
+    def _close(self, kind: tuple[str, str], now: float) -> _Closed:
+        """Ask for none of this kind for a while."""
+        self._closed[kind] = now + ASK_AGAIN
+        return _Closed(self._closed[kind])
+
+    def _refused(self, kind: tuple[str, str], resource: Resource | None, now: float) -> _Closed:
         group, plural = (resource.group, resource.plural) if resource is not None else ("", "")
         # Not by the kind: anybody may name any kind as an owner, and only what is served has a plural.
         self._refusals.labels(group, plural).inc()
@@ -116,8 +122,7 @@ class Chains:
             "what controls an owner may not be read: controller.readOwners of the chart lets it be",
             extra={"kind": kind[1], "group": group, "resource": plural},
         )
-        self._closed[kind] = now + ASK_AGAIN
-        return _Closed(self._closed[kind])
+        return self._close(kind, now)
 
     async def _discover(self, owner: OwnerReference) -> Resource | None:
         group, _, version = owner.api_version.rpartition("/")

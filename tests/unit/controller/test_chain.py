@@ -32,10 +32,16 @@ class Server:
     def __init__(self, above: list[dict[str, Any]] | None = None) -> None:
         self.objects = {LINE: meta("line", above)}
         self.refused = False
+        #: It has only just started: what it says 404 of, or does not name, although it will serve it.
+        self.starting: str | None = None
         self.asked: list[str] = []
 
     async def get(self, path: str, type_: Any) -> Any:
         self.asked.append(path)
+        if self.starting == "kind" and path == "/apis/example.com/v1":
+            return msgspec.convert({"resources": []}, type_)
+        if self.starting == "group" or (self.starting == "object" and path == LINE):
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
         if path == "/apis/example.com/v1":
             resources = [{"name": "pipelines", "kind": "Pipeline", "namespaced": True}]
             return msgspec.convert({"resources": resources}, type_)
@@ -66,9 +72,7 @@ class Chain:
 JOBSET = owned_by("jobset.x-k8s.io/v1alpha2", "JobSet", "whole")
 
 
-@pytest.mark.parametrize(
-    ("above", "found"), [(None, ""), (JOBSET, "JobSet/whole"), (owned_by("kubeflow.org/v1beta1", "Trial", "t"), "")]
-)
+@pytest.mark.parametrize(("above", "found"), [(None, ""), (JOBSET, "JobSet/whole")])
 async def test_it_is_asked_once(above: list[dict[str, Any]] | None, found: str) -> None:
     chain = Chain(Server(above))
     assert chain.chains.above(chain.job) is None
@@ -101,3 +105,27 @@ async def test_a_kind_that_may_not_be_read_is_asked_for_once_in_a_while_whatever
     await asyncio.sleep(ASK_AGAIN)
     assert await chain.above() == ""
     assert chain.refusals(group="example.com", resource="pipelines") == 2
+
+
+@pytest.mark.parametrize("what", ["group", "kind", "object"])
+async def test_what_a_server_that_has_only_just_started_does_not_serve_is_asked_for_again(what: str) -> None:
+    chain = Chain(Server(JOBSET))
+    chain.server.starting = what
+    assert await chain.above() == ""
+    asked = len(chain.server.asked)
+    chain.server.starting = None
+    assert await chain.above() == ""
+    assert len(chain.server.asked) == asked, "it is not asked at every look"
+    await asyncio.sleep(ASK_AGAIN)
+    assert await chain.above() == "JobSet/whole"
+
+
+@pytest.mark.parametrize(("what", "requests"), [("group", 1), ("kind", 1), ("object", 3)])
+async def test_of_a_kind_that_is_not_served_no_other_job_asks_meanwhile(what: str, requests: int) -> None:
+    chain = Chain(Server())
+    chain.server.starting = what
+    chain.server.objects[LINE + "-2"] = meta("line-2", JOBSET)
+    assert await chain.above() == ""
+    chain.job = meta("train-2", owned_by("example.com/v1", "Pipeline", "line-2"))
+    assert await chain.above() == ("JobSet/whole" if what == "object" else "")
+    assert len(chain.server.asked) == requests
