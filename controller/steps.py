@@ -162,11 +162,28 @@ class Steps:
             self._figures.overdue.set(key, None)
             self._figures.mirror_pending(key, False)
             self._remover.forget(key)
+            await self._let_go(key)
             return
         decision = self._decide(facts)
         self._say_warnings(key, decision)
         await self._remover.looked_at(key, facts, decision.kept)
         await self._act(key, facts, decision)
+
+    async def _let_go(self, key: str) -> None:
+        """Take a second decision of ours back where the wait is not ours any more: nobody may reactivate it meanwhile.
+
+        A Workload whose job is gone, or going, goes with it, and is known by that decision for one that was deleted.
+        """
+        workload = self._cache.workloads.objects.get(key)
+        if workload is None or workload.annotation(api.CLEANUP_COMMITTED) is None:
+            return
+        if workload.metadata.deletion_timestamp or clock.parse_marker(workload) is None:
+            return
+        if scope.why_never(workload, ownerless=self._cache.ownerless) is None:
+            owned = self._cache.owned(workload)
+            if owned is None or owned.owner.metadata.deletion_timestamp:
+                return
+        await self._writer.annotate_workload(workload, {api.CLEANUP_COMMITTED: None})
 
     async def _read_owner(self, workload: Workload) -> None:
         """Of a group no pod is missing: its Workload was made of pods, and each of them is told of."""

@@ -104,6 +104,8 @@ async def test_it_is_announced_committed_and_deleted_as_it_was_seen(cluster: Clu
     cluster.fault, cluster.faulty = look, deleting
     async with start(*FAST) as controller:
         await controller.until(lambda: JOB not in cluster.objects)
+        await controller.until(lambda: not controller.engine.cache.owners[("batch", "Job")].objects)
+        await controller.until(lambda: controller.engine._queue.idle)
         cluster.remove(WORKLOAD)
         await controller.until(lambda: controller.value("muster_cleanups_total", outcome="deleted") == 1)
         assert controller.value("muster_cleanups_total", outcome="skipped") == 0
@@ -127,6 +129,45 @@ async def test_killed_between_the_steps_the_next_life_completes_it(cluster: Clus
     cluster.fault = None
     async with start(*FAST) as controller:
         await controller.until(lambda: JOB not in cluster.objects)
+
+
+def given_away(cluster: Cluster) -> None:
+    cluster.edit(JOB, lambda obj: obj["spec"].update(managedBy="example.com/other"))
+
+
+def disowned(cluster: Cluster) -> None:
+    """As after ``kubectl delete --cascade=orphan``."""
+    cluster.remove(JOB)
+    cluster.edit(WORKLOAD, lambda obj: obj["metadata"].pop("ownerReferences"))
+
+
+@pytest.mark.parametrize("change", [given_away, disowned])
+async def test_what_is_not_ours_any_more_between_the_steps_can_be_reactivated(
+    cluster: Cluster, start: Any, change: Callable[[Cluster], None]
+) -> None:
+    """Nobody may as long as it says that its job will be deleted, and nobody would delete it any more."""
+    timed_out(cluster)
+    said = {api.CLEANUP_COMMITTED: format_instant(now())}
+    cluster.edit(WORKLOAD, lambda obj: obj["metadata"]["annotations"].update(said))
+    change(cluster)
+    async with start(*FAST) as controller:
+        await controller.until(lambda: not committed(cluster))
+    assert not deletions(cluster)
+    assert api.COMMITTED in cluster.annotations(WORKLOAD)
+
+
+async def test_a_copy_of_such_a_workload_is_none_of_ours_and_left_alone(cluster: Cluster, start: Any) -> None:
+    timed_out(cluster)
+    copied = workload("copied").label(api.MULTIKUEUE_ORIGIN, "manager").active(False)
+    for key, value in cluster.annotations(WORKLOAD).items():
+        copied.annotate(key, value)
+    path = api.WORKLOADS.path("team", "copied")
+    cluster.put(path, copied.annotate(api.CLEANUP_COMMITTED, format_instant(now())).raw())
+    async with start(*FAST) as controller:
+        await controller.until(lambda: JOB not in cluster.objects)
+        await controller.until(lambda: "team/copied" in controller.engine.cache.workloads.objects)
+        await controller.until(lambda: controller.engine._queue.idle)
+    assert path not in {call.path for call in cluster.writes}
 
 
 async def test_a_lost_answer_to_a_deletion_that_landed_counts_once(cluster: Cluster, start: Any) -> None:

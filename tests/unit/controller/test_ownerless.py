@@ -41,6 +41,18 @@ async def test_a_workload_that_nobody_owns_is_let_alone_otherwise(cluster: Clust
     assert path not in {call.path for call in cluster.writes}
 
 
+async def test_what_is_let_alone_from_now_on_can_be_reactivated(cluster: Cluster, start: Any) -> None:
+    """Its deletion was decided, and then ``ownerlessWorkloads`` was set back."""
+    path = orphan(cluster)
+    said = f"{format_instant(now())} attempt=1 uid=uid-of-mine"
+    cluster.edit(path, lambda obj: obj["spec"].update(active=False))
+    told = {api.COMMITTED: said, api.CLEANUP_COMMITTED: format_instant(now())}
+    cluster.edit(path, lambda obj: obj["metadata"]["annotations"].update(told))
+    async with start() as controller:
+        await controller.until(lambda: api.CLEANUP_COMMITTED not in cluster.annotations(path))
+    assert cluster.annotations(path)[api.COMMITTED] == said
+
+
 async def test_no_name_that_people_write_leads_to_another_path(cluster: Cluster, start: Any) -> None:
     """Nobody checks what an owner reference names, nor an annotation: they must not choose what is read for them."""
     elsewhere = "../../../../../../api/v1/namespaces/kube-system/secrets/token"
