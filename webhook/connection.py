@@ -220,10 +220,10 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _look(self) -> None:
-        """Close it if it has long been silent."""
+        """End it if it has long been silent: to close it would wait for who does not take what was answered."""
         quiet_until = self.heard + self._reviews.keepalive
         if self.task is None and self._loop.time() >= quiet_until:
-            self._transport.close()
+            self.abort()
         else:
             at = max(quiet_until, self._loop.time() + 1)
             self._silence = self._loop.call_at(at, self._look)

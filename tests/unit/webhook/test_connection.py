@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
@@ -11,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from tests.unit.webhook.builders import job, review
+from tests.unit.webhook.conftest import Eventually
 from tests.unit.webhook.running import Webhook
 from webhook import pipeline, tls
 from webhook.connection import AHEAD, Connection, Reviews
@@ -340,6 +342,26 @@ async def test_silence_ends_a_connection_and_a_review_does_not() -> None:
     assert not asking.closed
     await asyncio.sleep(2)
     assert asking.closed
+
+
+async def test_silence_ends_a_connection_whose_answers_are_not_taken(eventually: Eventually) -> None:
+    """Closing it would wait for them to be."""
+    running = Running(keepalive=0.2)
+    async with running() as connect:
+        _, other = await connect()
+        with socket.socket() as deaf:
+            deaf.setblocking(False)
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            await asyncio.get_running_loop().sock_connect(deaf, other.get_extra_info("peername"))
+            await eventually(lambda: len(running.reviews.open) == 2)
+            other.close()
+            await eventually(lambda: len(running.reviews.open) == 1)
+            (connection,) = running.reviews.open
+            connection._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1024)
+            await asyncio.get_running_loop().sock_sendall(deaf, request("x", body=b"{") * 50)
+            deaf.shutdown(socket.SHUT_WR)
+            await eventually(lambda: running.count("malformed") == 50)
+            await eventually(lambda: not running.reviews.open)
 
 
 async def test_the_end_waits_for_the_answer_under_way() -> None:
