@@ -42,8 +42,9 @@ LEASE = api.LEASES.path("muster-system", "muster-controller")
 def due_in(cluster: Cluster, millis: int) -> None:
     """A job all of whose announcements are made, due so much later."""
     overdue(cluster)
-    deadline = format_instant(now() + millis)
-    ledger = clock.format_ledger(Ledger("uid-of-train", now() - 30 * MINUTE + millis))
+    at = now() + millis
+    deadline = format_instant(at)
+    ledger = clock.format_ledger(Ledger("uid-of-train", at - 30 * MINUTE))
     announced = {api.ADMISSION_CLOCK: ledger, api.ADMISSION_DEADLINE: deadline}
     cluster.edit(JOB, lambda obj: obj["metadata"]["annotations"].update(announced))
     cluster.edit(WORKLOAD, lambda obj: obj["metadata"]["annotations"].update({api.ADMISSION_DEADLINE: deadline}))
