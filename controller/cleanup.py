@@ -27,6 +27,8 @@ PATIENCE: Final = 10 * SECOND
 MAX_NOTICE: Final = 10 * MINUTE
 
 _TRUE: Final = "true"
+#: Kubernetes: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/capmanagers.go.
+_ANCIENT: Final = "ancient-changes"
 
 
 class Mark(NamedTuple):
@@ -121,6 +123,20 @@ def cleanup_committed(workload: Workload) -> int | None:
     return instant_or_none(workload.annotation(api.CLEANUP_COMMITTED))
 
 
+def owners_of_active(workload: Workload) -> frozenset[str]:
+    """Who owns ``spec.active``, as ``managedFields`` tell."""
+    return frozenset(
+        field.manager
+        for field in workload.metadata.managed_fields or ()
+        if not field.subresource and field.fields_v1 is not None and b'"f:active"' in bytes(field.fields_v1)
+    )
+
+
+def forgotten(workload: Workload) -> bool:
+    """Whether nobody can tell any more who paused it: Kubernetes puts the oldest of more than ten writers together."""
+    return owners_of_active(workload) == {_ANCIENT}
+
+
 def plan(facts: Seen, live: Marker, rules: Rules | None, now: int, notice: int | None = None) -> Plan:
     """What is to become of a job whose wait was ended by ``live``. ``rules`` None: nothing is ever deleted.
 
@@ -213,6 +229,8 @@ def why_kept(facts: Seen, rules: Rules) -> str | None:
 def unproven(facts: Seen) -> str | None:
     """Why it is not certain that the owner at hand is what the Workload was made for; None if it is (design §7)."""
     workload, owner = facts.workload, facts.owner
+    if forgotten(workload):
+        return f"too many have written to Workload {workload.name} to tell who paused it"
     if facts.members:
         return _unproven_group(workload, owner, facts.members)
     if owner.uid == workload.uid:

@@ -117,14 +117,12 @@ class Decision(NamedTuple):
 
 
 def deactivated_by_muster(workload: Workload) -> bool:
-    """Whether ``managedFields`` name Muster as the owner of ``spec.active``; if not, a person paused the job since."""
-    return any(
-        field.manager == api.CONTROLLER_MANAGER
-        and not field.subresource
-        and field.fields_v1 is not None
-        and b'"f:active"' in bytes(field.fields_v1)
-        for field in workload.metadata.managed_fields or ()
-    )
+    """Whether ``managedFields`` name Muster as the owner of ``spec.active``; if not, a person paused the job since.
+
+    Where they do not tell any more, it is believed for what is shown: see :func:`controller.cleanup.forgotten`.
+    """
+    owners = cleanup.owners_of_active(workload)
+    return api.CONTROLLER_MANAGER in owners or cleanup.forgotten(workload)
 
 
 def mirror_of(marker: Marker) -> str:

@@ -96,6 +96,18 @@ def test_two_steps_when_its_time_has_come() -> None:
     assert case.step(DUE) == Delete(case.marker, DUE)
 
 
+@pytest.mark.parametrize("committed", [False, True])
+def test_where_nobody_can_tell_any_more_who_paused_it_it_is_kept(committed: bool) -> None:
+    case = Case()
+    if committed:
+        case.commit()
+    case.workload.active(False, "ancient-changes")
+    assert case.step(DUE) == (cleanup.Withdraw() if committed else None)
+    assert case.shown() is None
+    assert "to tell who paused it" in case.message()
+    assert cleanup.unproven(case.facts()) is not None
+
+
 def test_without_a_policy_nothing_is_written_and_nothing_deleted() -> None:
     case = Case(ttl=None)
     before = case.owner.raw()

@@ -221,6 +221,22 @@ def test_a_crash_between_any_two_writes_of_a_wait_is_completed(crash_after: int)
     assert cluster.look() == [Rest()]
 
 
+def test_a_decision_whose_writer_was_forgotten_stays_as_it_is() -> None:
+    """Kubernetes puts the oldest of more than ten writers together: that is nobody's pause, and undoes nothing."""
+    cluster = committed()
+    shown = mirror_keys(cluster)
+    cluster.workload.active(False, "ancient-changes")
+    cluster.touch(cluster.workload)
+    assert cluster.look() == [Rest()]
+    assert mirror_keys(cluster) == shown != set()
+    assert cluster.workload.done().annotation(api.COMMITTED) is not None
+    cluster.activate(True)
+    cluster.look()
+    ledger = cluster.ledger()
+    assert ledger is not None
+    assert ledger.attempt == 2
+
+
 @pytest.mark.parametrize("crash_after", range(4))
 def test_a_decision_that_a_person_took_over_unseen_is_void_and_their_resumption_a_new_attempt(
     crash_after: int,
