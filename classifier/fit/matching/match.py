@@ -64,6 +64,7 @@ _OTHERS: Final = (
     "vultr.com",
     "hetzner.cloud",
     "gardener.cloud",
+    "coreweave.cloud",
     "cattle.io",
     "k3s.io",
     "nvidia.com",

@@ -231,6 +231,7 @@ def test_what_cannot_be_seen_through_is_named(pods: Podset, clause: str | None) 
         "node.openshift.io/os_id",
         "karpenter.sh/capacity-type",
         "karpenter.k8s.aws/instance-family",
+        "backend.coreweave.cloud/leafgroup",
         "k8s.scaleway.com/pool-name",
         "node.cluster.x-k8s.io/pool",
         "worker.gardener.cloud/pool",
