@@ -15,7 +15,7 @@ from tests.unit.webhook.conftest import Eventually
 from tests.unit.webhook.running import Webhook
 from tests.unit.webhook.test_connection import Running, Streams, Wire, answered, idle, request
 from tests.unit.webhook.test_listener import Connect, ask, dial, few  # noqa: F401  # fixtures
-from webhook import connection, pipeline
+from webhook import connection, listener, pipeline
 from webhook.review import ALLOWED, Answer
 from webhook.whole import AnyRequest
 
@@ -193,6 +193,10 @@ def big(uid: str) -> bytes:
     return request(uid, body=b" " * pipeline.BODY_LIMIT)
 
 
+def body(uid: str, size: int) -> bytes:
+    return json.dumps(review(job(), uid=uid)).encode().ljust(size)
+
+
 class Sent:
     """A connection that sends without an end, in pieces."""
 
@@ -227,6 +231,23 @@ async def test_bodies_that_are_not_there_yet_have_a_bound_and_the_longest_begun_
     for one in (small, *many):
         one.one.connection_lost(None)
     assert running.reviews.held == 0
+
+
+@pytest.mark.looptime
+async def test_ten_slow_senders_of_the_largest_updates_are_all_answered() -> None:
+    """Two objects of 1.5 MiB each, as many as etcd takes, in pieces over nearly as long as a body may take."""
+    running = Running()
+    many = [Sent(running, request(f"{n}", body=body(f"{n}", 3 << 20))) for n in range(10)]
+    pieces = 40
+    for _ in range(pieces + 1):
+        for one in many:
+            if one.data:
+                one.send((3 << 20) // pieces)
+        await asyncio.sleep(0.9 * pipeline.BODY_SECONDS / pieces)
+    for n, one in enumerate(many):
+        assert f'"uid":"{n}"'.encode() in one.wire.sent
+        assert not one.wire.closed
+        one.one.connection_lost(None)
 
 
 LARGE = request("large", body=json.dumps(review(job(annotations={"a": "x" * 6_000_000}))).encode())
@@ -306,6 +327,10 @@ async def test_of_a_review_that_is_given_up_before_it_began_to_wait_nothing_is_l
         tracemalloc.stop()
         gc.enable()
     assert left < len(LARGE)
+
+
+def test_what_none_is_asked_to_give_up_for_others_is_there_for_all_that_may_come() -> None:
+    assert connection.SHARE * listener.CONNECTIONS <= connection.HELD
 
 
 async def test_answered_reviews_of_several_pieces_are_not_held() -> None:
