@@ -98,7 +98,7 @@ class Cache:
             client,
             api.WORKLOADS,
             Workload,
-            project=partial(trim_workload, shapes=self.shapes, also=frozenset({hold})),
+            project=partial(trim_workload, shapes=self.shapes, also=frozenset({hold}), owners=kept_keys),
             on_change=self._workload_changed,
         )
         #: By kind; groups are made of pods, and a Workload without owner is its own.

@@ -76,6 +76,9 @@ class Remover:
             return SOON
         if not _stands(current, action) or cleanup.unproven(msgspec.structs.replace(facts, workload=current)):
             return SOON
+        alone = facts.owner.uid == current.uid
+        if alone and current.metadata.resource_version != facts.workload.metadata.resource_version:
+            return SOON  # what would be deleted is not what was decided on: it is decided on again
         pause = await self._forbidden(facts, action.marker)
         if pause is not None:
             if pause == LATER:
@@ -87,7 +90,7 @@ class Remover:
                 if pod.metadata.deletion_timestamp is None:
                     await self._delete(api.PODS, pod)
             await self._delete_workload(current, action)
-        elif facts.owner.uid == current.uid:
+        elif alone:
             found = await self._delete(api.WORKLOADS, current)
         else:
             found = await self._delete(facts.view.resource, facts.owner, turn=False)

@@ -97,8 +97,11 @@ def trim_pod(pod: Pod, also: frozenset[str] = _NONE) -> Pod:
     return trimmed
 
 
-def trim_workload(workload: Workload, shapes: Shapes, also: frozenset[str] = _NONE) -> Workload:
-    """Of what waits the shape of its podsets is kept, of all others nothing of them. ``also``: annotations to keep."""
+def trim_workload(
+    workload: Workload, shapes: Shapes, also: frozenset[str] = _NONE, owners: frozenset[str] = _NONE
+) -> Workload:
+    """Of what waits the shape of its podsets is kept, of all others nothing of them. ``also``: annotations to keep;
+    ``owners``: labels and annotations to keep of one that nobody owns, as :func:`trim_owner` does."""
     spec = workload.spec
     if spec is not None and spec.pod_sets is not None:
         if waits(workload):
@@ -112,7 +115,9 @@ def trim_workload(workload: Workload, shapes: Shapes, also: frozenset[str] = _NO
         condition.message = None
         condition.type, condition.status = sys.intern(condition.type), sys.intern(condition.status)
         condition.reason = _one(condition.reason)
-    told_by_it = not workload.metadata.owner_references or workload.annotation(api.COMMITTED) is not None
+    alone = not workload.metadata.owner_references
+    told_by_it = alone or workload.annotation(api.COMMITTED) is not None
+    also |= _also(workload, owners) if alone else _NONE
     trimmed: Workload = _trim(workload, also | _JOB_UID if told_by_it else also)
     return trimmed
 

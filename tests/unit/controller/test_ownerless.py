@@ -2,11 +2,21 @@
 
 from typing import Any
 
+import pytest
+from aiohttp import web
+
 from classifier import api
 from classifier.instant import HOUR, MINUTE, format_instant
+from tests.apiserver import Call
 from tests.builders import workload
 from tests.unit.controller.gangs import GROUP, at, ledger, mirrors, pod, waiting
 from tests.unit.controller.inmemory import WORKLOAD, Cluster, now
+
+QUEUE = api.LOCAL_QUEUES.path("team", "gpu")
+
+
+def message(cluster: Cluster, path: str) -> str:
+    return cluster.annotations(path).get(api.ADMISSION_MESSAGE, "")
 
 
 def orphan(cluster: Cluster) -> str:
@@ -51,6 +61,34 @@ async def test_what_is_let_alone_from_now_on_can_be_reactivated(cluster: Cluster
     async with start() as controller:
         await controller.until(lambda: api.CLEANUP_COMMITTED not in cluster.annotations(path))
     assert cluster.annotations(path)[api.COMMITTED] == said
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["from the beginning", "as its turn has come"])
+async def test_what_something_else_keeps_is_not_deleted(cluster: Cluster, start: Any, late: bool) -> None:
+    """It would come back."""
+    path = orphan(cluster)
+    cluster.edit(QUEUE, lambda obj: obj["metadata"]["annotations"].update({api.TTL_AFTER_TIMEOUT: "1s"}))
+
+    def adopt() -> None:
+        cluster.edit(path, lambda obj: obj["metadata"].setdefault("labels", {}).update({"example.com/app": "gpu"}))
+
+    async def adopted(request: web.Request) -> web.StreamResponse:
+        cluster.fault = None
+        adopt()
+        return await cluster.handle(request)
+
+    def deciding(call: Call) -> bool:
+        return call.method == "GET" and call.path == path and api.CLEANUP_COMMITTED in cluster.annotations(path)
+
+    if late:
+        cluster.fault, cluster.faulty = adopted, deciding
+    else:
+        adopt()
+    arguments = ("--bound-ownerless=true", "--min-ttl=1s", "--notice=1ms", "--gitops-keys=example.com/app")
+    async with start(*arguments) as controller:
+        await controller.until(lambda: path not in cluster.objects or "example.com/app" in message(cluster, path))
+        await controller.until(lambda: api.CLEANUP_COMMITTED not in cluster.annotations(path))
+    assert not [call for call in cluster.calls if call.method == "DELETE"]
 
 
 async def test_no_name_that_people_write_leads_to_another_path(cluster: Cluster, start: Any) -> None:
