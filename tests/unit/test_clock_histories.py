@@ -56,9 +56,10 @@ class Life(RuleBasedStateMachine):
         #: a pause since then: its queue, "" where nothing dates its end.
         self.waited, self.counted_to, self.begun = 0, self.cluster.now, self.cluster.now
         self.pause: str | None = None
-        # What was announced in this attempt: until when, how long the wait was then, the least notice owed.
+        # What was announced in this attempt, as the length of the wait, which no pause moves: how long it may be, and
+        # how long it is at least, for the notice that is owed.
         self.announced: int | None = None
-        self.waited_before, self.notice = 0, 0
+        self.owed = 0
 
     @initialize(
         timeout=TIMEOUTS,
@@ -90,8 +91,9 @@ class Life(RuleBasedStateMachine):
 
     @property
     def hold(self) -> bool:
-        """Dispatch holds it: its word alone stops nothing."""
-        return not self.active and self.cluster.workload.done().annotation(clock.HOLD) is not None
+        """Dispatch holds it: its word alone stops nothing, nor does it beside a decision, which was made over it."""
+        held = self.cluster.workload.done().annotation(clock.HOLD) is not None
+        return held and not self.active and not self.marked
 
     @property
     def restart(self) -> bool:
@@ -189,6 +191,7 @@ class Life(RuleBasedStateMachine):
         if self.started and not self.over:
             self.over = self.once = True
             self.pause, self.deactivation_seen = None, False
+            self.reactivated = False  # that wait is over, too
         waits = self.active and not self.admitted and not self.to_put_back
         if self.over and self.restart and waits:
             back = max(self.left, self.put_back, self.created)
@@ -270,7 +273,7 @@ class Life(RuleBasedStateMachine):
         assert self.restart or not self.once
         assert attempt == self.attempt
         assert self.elapsed() >= self.bound
-        assert self.elapsed() - self.waited_before >= self.notice - SLACK
+        assert self.elapsed() >= self.owed - SLACK
 
     def judge_announcement(self, annotations: Annotations) -> None:
         """A deadline is never earlier than the one before it, or it leaves the notice."""
@@ -282,15 +285,18 @@ class Life(RuleBasedStateMachine):
             return
         assert self.bound is not None
         notice = min(self.bound // 2, 10 * MINUTE) if self.cluster.notice is None else self.cluster.notice
+        shown = self.cluster.shown()
         # One that the Workload still shows has been announced, too.
-        before = self.cluster.shown() if self.announced is None and self.attempt == 1 else self.announced
-        if before is None:
+        before = self.length(shown) if self.announced is None and self.attempt == 1 and shown else self.announced
+        if before is None or self.length(deadline) < before - SLACK:
             assert deadline >= self.cluster.now - SLACK + notice
-            self.waited_before, self.notice = self.elapsed(), notice
-        elif deadline < before:
-            assert deadline >= self.cluster.now - SLACK + notice
-            self.notice = min(self.notice, notice)
-        self.announced = deadline
+            owed = self.elapsed() + notice
+            self.owed = owed if before is None else min(self.owed, owed)
+        self.announced = self.length(deadline)
+
+    def length(self, deadline: int) -> int:
+        """How long the wait will be at a deadline, should nothing more hold it back."""
+        return self.elapsed() + deadline - (self.cluster.now if self.pause is None else self.counted_to)
 
     # --- what happens -----------------------------------------------------------------------------------------------
 
@@ -527,5 +533,4 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-#: The same lives in every run: one in a thousand others is told otherwise by the model, which is for a hunt by hand.
-TestLife.settings = settings(max_examples=60, stateful_step_count=30, deadline=None, derandomize=True)
+TestLife.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
