@@ -291,7 +291,7 @@ def read(
     if timeout is None:
         return Reading(standing, cause, ledger)
     policy_at = ledger.origin + timeout.millis
-    before = None if known is None else _announced(owner, shown, known, ledger)
+    before = None if known is None else _announced(owner, known, ledger)
     if standing is Standing.PAUSED and before is not None:
         return Reading(standing, cause, ledger, policy_at, before)
     deadline = announce(before, policy_at, now, notice_of(timeout, rules.notice))
@@ -311,15 +311,15 @@ def _lapsed(workload: Workload, ledger: Ledger, standing: Standing, now: int) ->
     return waits and back_since(workload, ledger.started or 0, now) is not None
 
 
-def _announced(owner: Meta, shown: int | None, known: Ledger, ledger: Ledger) -> int | None:
+def _announced(owner: Meta, known: Ledger, ledger: Ledger) -> int | None:
     """The deadline announced so far; it binds only within the attempt it was announced for.
 
     The owner is written first: what it shows is the latest word, and a re-created Workload takes it over. (Going by the
-    Workload, a deadline that ``notice`` holds up would be a little later at each look and never reach it.) A pause
-    moves it as it moves the origin, or the notice would run out while nobody could be admitted.
+    Workload, a deadline that ``notice`` holds up would be a little later at each look and never reach it; and where the
+    owner shows none any more, what the Workload still does may be of an attempt before.) A pause moves it as it moves
+    the origin, or the notice would run out while nobody could be admitted.
     """
     if ledger.attempt != known.attempt:
         return None
     latest = shown_deadline(owner)
-    latest = shown if latest is None else latest
     return None if latest is None else latest + ledger.origin - known.origin

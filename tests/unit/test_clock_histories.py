@@ -285,13 +285,10 @@ class Life(RuleBasedStateMachine):
             return
         assert self.bound is not None
         notice = min(self.bound // 2, 10 * MINUTE) if self.cluster.notice is None else self.cluster.notice
-        shown = self.cluster.shown()
-        # One that the Workload still shows has been announced, too.
-        before = self.length(shown) if self.announced is None and self.attempt == 1 and shown else self.announced
-        if before is None or self.length(deadline) < before - SLACK:
+        if self.announced is None or self.length(deadline) < self.announced - SLACK:
             assert deadline >= self.cluster.now - SLACK + notice
             owed = self.elapsed() + notice
-            self.owed = owed if before is None else min(self.owed, owed)
+            self.owed = owed if self.announced is None else min(self.owed, owed)
         self.announced = self.length(deadline)
 
     def length(self, deadline: int) -> int:
@@ -390,7 +387,7 @@ class Life(RuleBasedStateMachine):
         self.look()
 
     @rule(away=st.booleans())
-    def controller(self, away: bool) -> None:
+    def controller(self, away: bool, writes: int = BOUND) -> None:
         if away and not self.away:
             self.away_since = self.cluster.now
         if self.away and not away:
@@ -398,13 +395,12 @@ class Life(RuleBasedStateMachine):
         if self.away and not away and not self.stopped and self.queue_changed > self.away_since:
             self.cluster.unseen = Gap(self.away_since, self.queue_changed)
         self.away = away
-        self.look()
+        self.look(writes)
 
     @rule(writes=st.integers(0, 3))
     def crash(self, writes: int) -> None:
         """The next thing to happen finds the world as a controller left it that died between two writes."""
-        self.controller(False)
-        self.look(writes)
+        self.controller(False, writes)
         self.away, self.away_since = True, self.cluster.now
 
     @precondition(lambda self: self.active and not self.admitted and self.reason() is None)
@@ -475,7 +471,9 @@ class Life(RuleBasedStateMachine):
             return
         self.passes()
         if active:
-            self.activated(clock.parse_marker(self.cluster.workload.done()))
+            marker = clock.parse_marker(self.cluster.workload.done())
+            over_a_decision = marker is not None and marker.attempt == self.attempt
+            self.reactivated = self.reactivated or self.deactivation_seen or over_a_decision
         self.activate(active)
 
     def activate(self, active: bool) -> None:
@@ -486,20 +484,13 @@ class Life(RuleBasedStateMachine):
         self.cluster.activate(active)
         self.look()
 
-    def activated(self, marker: clock.Marker | None) -> None:
-        over_a_decision = marker is not None and marker.attempt == self.attempt
-        self.reactivated = self.reactivated or self.deactivation_seen or over_a_decision
-
     @precondition(lambda self: not self.admitted)
     @rule()
     def workload_is_made_anew(self) -> None:
         self.passes()
         # A start that nobody saw is forgotten with the Workload that showed its traces; so is who reactivated it over a
         # decision. A deactivation that was seen stands in the ledger.
-        if self.active:
-            self.reactivated = self.reactivated and self.deactivation_seen
-        else:
-            self.activated(None)
+        self.reactivated = self.deactivation_seen and (self.reactivated or not self.active)
         self.new_workload()
         self.left = self.put_back = 0
         self.look()

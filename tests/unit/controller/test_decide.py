@@ -270,6 +270,19 @@ def test_a_reactivation_right_after_a_crash_in_such_a_void_is_a_new_attempt_all_
     assert ledger.attempt == 2
 
 
+def test_a_deadline_of_the_attempt_before_that_a_crash_left_on_the_workload_is_no_notice_of_the_next() -> None:
+    cluster = committed()
+    cluster.timeout = None
+    cluster.activate(True)
+    cluster.look(writes=1)  # the job alone says that another attempt has begun, and shows no deadline
+    assert cluster.shown() == T0 + TIMEOUT
+    cluster.now = T0 + DAY
+    cluster.timeout = "30m"
+    actions = cluster.look()
+    assert kinds(actions) == ["WriteOwner", "WriteWorkload", "WriteOwner", "Rest"]
+    assert cluster.shown() == T0 + DAY + 10 * MINUTE
+
+
 def test_a_workload_that_a_person_deactivated_is_left_alone() -> None:
     cluster = waiting()
     cluster.activate(False)
