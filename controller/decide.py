@@ -151,8 +151,11 @@ def decide(facts: Facts, now: int, mode: Mode) -> Decision:
     dead = None if live else clock.parse_marker(workload)
     if dead is not None and not workload.active:
         # Reactivated and stopped again by somebody, unseen: to the clock it is their deactivation, not our decision,
-        # nor a mere hold: whatever lets it wait again lets it do so for the first time since the reactivation.
-        workload = _without(workload, api.COMMITTED, mode.hold)
+        # nor a mere hold: whatever lets it wait again lets it do so for the first time since the reactivation. Unless
+        # the ledger knows of that already.
+        known = clock.parse_ledger(owner)
+        counted = known is not None and known.attempt > dead.attempt
+        workload = _without(workload, api.COMMITTED, *(() if counted else (mode.hold,)))
     rules = clock.Rules(mode.notice, restarts(facts.policies), mode.hold)
     reading = clock.read(workload, owner, facts.queue, resolved.timeout, now, rules, facts.unseen)
     action = _written(facts, reading, live, dead)

@@ -270,6 +270,19 @@ def test_a_reactivation_right_after_a_crash_in_such_a_void_is_a_new_attempt_all_
     assert ledger.attempt == 2
 
 
+def test_a_hold_after_a_crash_in_a_void_is_a_pause_of_the_attempt_that_the_ledger_has_begun() -> None:
+    cluster = committed()
+    cluster.activate(True)
+    cluster.look(writes=1)
+    for held in (True, False):
+        cluster.workload.annotate(clock.HOLD, "7" if held else None)
+        cluster.activate(not held)
+        cluster.look()
+    ledger = cluster.ledger()
+    assert ledger is not None
+    assert (ledger.attempt, ledger.paused) == (2, None)
+
+
 def test_a_deadline_of_the_attempt_before_that_a_crash_left_on_the_workload_is_no_notice_of_the_next() -> None:
     cluster = committed()
     cluster.timeout = None
