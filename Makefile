@@ -52,9 +52,11 @@ fuzz: $(STAMP) ## 100,000 object graphs, 200,000 small worlds, 1,000,000 odd rev
 HISTORIES ?= 100000
 ROUNDS ?= 10
 WORKLOADS ?= 200
-chaos: $(STAMP) ## every interleaving within a larger bound, 100,000 random histories, 10 rounds of 200 Workloads (hours)
+LIVES ?= 5000
+chaos: $(STAMP) ## every interleaving within a larger bound, 100,000 random histories, 5,000 lives, 10 rounds of 200 Workloads (hours)
 	@$(BIN)/python -m e2e.controlplane build $(PROGRAMS)
 	MUSTER_CHAOS_ROUNDS=$(ROUNDS) MUSTER_CHAOS_WORKLOADS=$(WORKLOADS) $(BIN)/pytest e2e/test_chaos_rounds.py -v
+	MUSTER_LIVES=$(LIVES) $(BIN)/pytest tests/unit/test_clock_histories.py --timeout=0 -q
 	@$(BIN)/python -m tests.exploration --histories $(HISTORIES) $(CHAOS_ARGS)
 
 clean: ## remove what these targets made here (the built control plane stays in its cache)

@@ -4,6 +4,8 @@ The model knows the truth and counts the length of the wait, where the clock kee
 follows the clock in what the controller could not know: it learns what is true only when the controller looks.
 """
 
+import os
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -28,6 +30,8 @@ from tests.protocol import BOUND, WRITE, Cluster
 TIMEOUTS = st.sampled_from(["20m", "1h", "9h", "1m", None])
 LEVELS = st.sampled_from(["job", "LocalQueue", "ClusterQueue", "profile", "Namespace", "default"])
 SPANS = st.sampled_from([MINUTE, 9 * MINUTE, 19 * MINUTE, SECOND, HOUR, 5 * HOUR]) | st.integers(1, HOUR)
+#: ``make chaos`` plays more.
+LIVES = int(os.environ.get("MUSTER_LIVES", "60"))
 #: What the writes of one look take at most.
 SLACK = BOUND * WRITE
 ON, OFF = True, False
@@ -524,4 +528,4 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestLife.settings = settings(max_examples=LIVES, stateful_step_count=30, deadline=None)
