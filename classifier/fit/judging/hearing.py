@@ -168,6 +168,10 @@ class Hearing:
 
         return self.budget.recall(self._known.grounds, (choice.flavors, self.keys, bool(others)), look)
 
+    def borrows(self, choice: Choice) -> bool:
+        """Whether there is any ground that only a proof asks for. Raises OverBudget."""
+        return bool(self._borrowed(choice))
+
     def _borrowed(self, choice: Choice) -> list[Ground]:
         def look() -> list[Ground]:
             pools = self.world.elsewhere(choice.labels, choice.flavors, self.now)
@@ -178,7 +182,7 @@ class Hearing:
 
     def rooms(self, shape: object, reading: Reading, choice: Choice, *, wide: bool = False) -> Rooms:
         """Raises OverBudget."""
-        wide = wide and bool(self._borrowed(choice))
+        wide = wide and self.borrows(choice)
 
         def look() -> Rooms:
             ground = self.ground(choice, wide=wide)

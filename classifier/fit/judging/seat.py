@@ -133,7 +133,7 @@ class Seat:
             return choice.blocked
         recent = self.hearing.world.nodes_recent
         seen = self.rooms(choice)
-        if seen.most is not None and seen.most < self.podset.fewest:
+        if seen.most is not None and seen.most < self.podset.fewest and self.hearing.borrows(choice):
             seen = self.rooms(choice, wide=True)
         found = self.unless_unsure(weigh(self.podset, self.reading, choice, seen, recent))
         if choice.fault is not None and found.outcome not in GOOD:

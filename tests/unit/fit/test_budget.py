@@ -72,6 +72,17 @@ def many_flavors(count: int) -> World:
     return gpu_world(queue, *flavors, *profiles)
 
 
+def flavors_apart(count: int, pools: int) -> World:
+    """Each with labels of its own, so that no pool is of two."""
+    names = [f"f{i}" for i in range(count)]
+    flavors = [flavor(name).node_labels(x=name) for name in names]
+    profiles = [profile(name, name).closed() for name in names]
+    for told in profiles:
+        for i in range(pools):
+            told.pool(f"p{i}", node_labels={"agentpool": f"p{i}"})
+    return gpu_world(cluster_queue().group([GPU], *names), *flavors, *profiles)
+
+
 def tainted(pools: int, taints: int) -> World:
     told = profile().closed()
     for i in range(pools):
@@ -174,6 +185,12 @@ def test_a_common_gang_costs_the_same_whatever_the_number_of_nodes() -> None:
     few, _ = calls(gang().pods(2), gpu_world(*members(2)))
     many, _ = calls(gang().pods(2), gpu_world(*members(2000)))
     assert many == few
+
+
+def test_flavors_whose_nodes_nobody_else_may_use_are_looked_at_once() -> None:
+    """Looking at what a proof asks for besides took twice the steps, also where there was nothing besides."""
+    verdict = judge(gang().gpus(9).done(), flavors_apart(60, 30), now=0)
+    assert verdict.reason == "each pod of main needs 9 nvidia.com/gpu, a node of p0 has 8"
 
 
 def test_a_proof_found_before_the_budget_ends_stands() -> None:
