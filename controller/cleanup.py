@@ -128,7 +128,7 @@ def owners_of_active(workload: Workload) -> frozenset[str]:
     return frozenset(
         field.manager
         for field in workload.metadata.managed_fields or ()
-        if not field.subresource and field.fields_v1 is not None and b'"f:active"' in bytes(field.fields_v1)
+        if not field.subresource and field.owns("active")
     )
 
 

@@ -94,13 +94,12 @@ class Remover:
             found = await self._delete(api.WORKLOADS, current)
         else:
             found = await self._delete(facts.view.resource, facts.owner, turn=False)
-        if not found:
-            return SOON
-        log.info(
-            "deleted: its time after the end of its wait is over",
-            extra={"job": facts.owner.key, "kind": facts.view.resource.kind, "workload": current.key},
-        )
-        await self._tell(events.deleted(facts.owner, _resource(facts), current, action.at, self._identity))
+        if found:
+            log.info(
+                "deleted: its time after the end of its wait is over",
+                extra={"job": facts.owner.key, "kind": facts.view.resource.kind, "workload": current.key},
+            )
+            await self._tell(events.deleted(facts.owner, _resource(facts), current, action.at, self._identity))
         return SOON
 
     async def looked_at(self, key: str, facts: Facts, kept: str | None) -> None:
@@ -238,7 +237,7 @@ def _trace(view: KindView, owner: Meta, pods: Iterable[Pod], decided: int) -> st
 def _written(owner: Meta) -> list[str | None]:
     """When whoever wrote ``suspend`` wrote last, be it that or something else: RayJobs and AppWrappers have no
     condition that says since when they are stopped, and what they ran goes with their status."""
-    return [one.time for one in owner.metadata.managed_fields or () if b'"f:suspend"' in bytes(one.fields_v1)]
+    return [one.time for one in owner.metadata.managed_fields or () if one.owns("suspend")]
 
 
 def _stands(workload: Workload, action: Delete) -> bool:

@@ -43,9 +43,7 @@ _PHASES: Final = {phase: PodStatus(phase=phase) for phase in ("Pending", "Runnin
 def _owning_active(fields: Iterable[ManagedField]) -> list[ManagedField]:
     """The entries that speak of ``spec.active``, as copies."""
     return [
-        msgspec.structs.replace(field, fields_v1=field.fields_v1.copy())
-        for field in fields
-        if field.fields_v1 is not None and b'"f:active"' in bytes(field.fields_v1)
+        msgspec.structs.replace(field, fields_v1=field.fields_v1.copy()) for field in fields if field.owns("active")
     ]
 
 

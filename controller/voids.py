@@ -48,7 +48,7 @@ def writer_of_active(workload: Workload) -> str:
     found = [
         (field.time or "", field.manager)
         for field in workload.metadata.managed_fields or ()
-        if field.manager != api.CONTROLLER_MANAGER and b'"f:active"' in bytes(field.fields_v1)
+        if field.manager != api.CONTROLLER_MANAGER and field.owns("active")
     ]
     return max(found, default=("", ""))[1]
 

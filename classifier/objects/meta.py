@@ -30,6 +30,10 @@ class ManagedField(Obj):
     #: Empty when absent. Not ``Raw | None``: msgspec takes that union for null alone.
     fields_v1: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="fieldsV1")
 
+    def owns(self, field: str) -> bool:
+        """Whether this writer owns a field of this name, at whatever depth."""
+        return f'"f:{field}"'.encode() in bytes(self.fields_v1)
+
 
 class Metadata(Obj):
     name: str = ""
